@@ -1,0 +1,3 @@
+module spanseal/collector/build/jaeger
+
+go 1.26

@@ -1,0 +1,3 @@
+module spanseal/collector/build/ollama
+
+go 1.26

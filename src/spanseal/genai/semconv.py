@@ -1,0 +1,158 @@
+"""Every attribute, event and metric name that spanseal writes or reads. Imports nothing.
+
+``gen_ai.*`` follows the OpenTelemetry GenAI semantic conventions at commit 6fd0d763 (2026-10-09, status
+Development); what they do not cover is ``spanseal.*``, on the same spans. No other module spells a name.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SEMCONV_COMMIT: Final = "6fd0d763"
+
+# --- gen_ai: common -------------------------------------------------------------------------------------------------
+OPERATION_NAME: Final = "gen_ai.operation.name"
+PROVIDER_NAME: Final = "gen_ai.provider.name"
+CONVERSATION_ID: Final = "gen_ai.conversation.id"
+ERROR_TYPE: Final = "error.type"
+SERVER_ADDRESS: Final = "server.address"
+SERVER_PORT: Final = "server.port"
+
+OP_CHAT: Final = "chat"
+OP_EMBEDDINGS: Final = "embeddings"
+OP_TEXT_COMPLETION: Final = "text_completion"
+OP_INVOKE_AGENT: Final = "invoke_agent"
+OP_EXECUTE_TOOL: Final = "execute_tool"
+
+# --- gen_ai: request and response -----------------------------------------------------------------------------------
+REQUEST_MODEL: Final = "gen_ai.request.model"
+REQUEST_TEMPERATURE: Final = "gen_ai.request.temperature"
+REQUEST_TOP_P: Final = "gen_ai.request.top_p"
+REQUEST_TOP_K: Final = "gen_ai.request.top_k"
+REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
+REQUEST_STOP_SEQUENCES: Final = "gen_ai.request.stop_sequences"
+REQUEST_SEED: Final = "gen_ai.request.seed"
+REQUEST_FREQUENCY_PENALTY: Final = "gen_ai.request.frequency_penalty"
+REQUEST_PRESENCE_PENALTY: Final = "gen_ai.request.presence_penalty"
+REQUEST_CHOICE_COUNT: Final = "gen_ai.request.choice.count"
+REQUEST_STREAM: Final = "gen_ai.request.stream"
+REQUEST_REASONING_LEVEL: Final = "gen_ai.request.reasoning.level"
+OUTPUT_TYPE: Final = "gen_ai.output.type"
+RESPONSE_ID: Final = "gen_ai.response.id"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
+RESPONSE_FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
+RESPONSE_TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"
+USAGE_INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
+USAGE_OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
+USAGE_REASONING_TOKENS: Final = "gen_ai.usage.reasoning.output_tokens"
+USAGE_CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"
+USAGE_CACHE_WRITE_TOKENS: Final = "gen_ai.usage.cache_write.input_tokens"
+INPUT_MESSAGES: Final = "gen_ai.input.messages"
+OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
+SYSTEM_INSTRUCTIONS: Final = "gen_ai.system_instructions"
+TOOL_DEFINITIONS: Final = "gen_ai.tool.definitions"
+OPENAI_API_TYPE: Final = "openai.api.type"
+OPENAI_REQUEST_SERVICE_TIER: Final = "openai.request.service_tier"
+OPENAI_RESPONSE_SERVICE_TIER: Final = "openai.response.service_tier"
+OPENAI_RESPONSE_SYSTEM_FINGERPRINT: Final = "openai.response.system_fingerprint"
+
+# --- gen_ai: agent, tool, evaluation --------------------------------------------------------------------------------
+AGENT_NAME: Final = "gen_ai.agent.name"
+AGENT_DESCRIPTION: Final = "gen_ai.agent.description"
+TOOL_NAME: Final = "gen_ai.tool.name"
+TOOL_TYPE: Final = "gen_ai.tool.type"
+TOOL_DESCRIPTION: Final = "gen_ai.tool.description"
+TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
+TOOL_CALL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
+TOOL_CALL_RESULT: Final = "gen_ai.tool.call.result"
+EVENT_EVALUATION_RESULT: Final = "gen_ai.evaluation.result"
+EVALUATION_NAME: Final = "gen_ai.evaluation.name"
+EVALUATION_SCORE_LABEL: Final = "gen_ai.evaluation.score.label"
+EVALUATION_SCORE_VALUE: Final = "gen_ai.evaluation.score.value"
+EVALUATION_EXPLANATION: Final = "gen_ai.evaluation.explanation"
+
+# --- spanseal: ledger (DESIGN 5 and 10.1-10.3), stamped on every span of a run --------------------------------------
+RUN_ID: Final = "spanseal.run.id"
+WRITER_ID: Final = "spanseal.writer.id"
+SEQ: Final = "spanseal.seq"
+SAMPLED: Final = "spanseal.sampled"
+MANIFEST: Final = "spanseal.manifest"
+OPEN: Final = "spanseal.open"
+
+# --- spanseal: run root and steps -----------------------------------------------------------------------------------
+RUN_OUTCOME: Final = "spanseal.run.outcome"
+RUN_STOP_REASON: Final = "spanseal.run.stop_reason"
+RUN_PARENT_ID: Final = "spanseal.run.parent_id"
+STEP_NUMBER: Final = "spanseal.step.number"
+STATE_DIGEST: Final = "spanseal.state.digest"
+
+# --- spanseal: control ----------------------------------------------------------------------------------------------
+CONTROL_SEAM: Final = "spanseal.control.seam"
+CONTROL_DECISION: Final = "spanseal.control.decision"
+CONTROL_POLICY: Final = "spanseal.control.policy"
+CONTROL_REASON: Final = "spanseal.control.reason"
+CONTROL_MODIFICATIONS: Final = "spanseal.control.modifications"
+CONTROL_ACTION_DIGEST: Final = "spanseal.control.action.sha256"
+EVENT_POLICY_RESULT: Final = "spanseal.policy.result"
+POLICY_NAME: Final = "spanseal.policy.name"
+POLICY_DECISION: Final = "spanseal.policy.decision"
+POLICY_REASON: Final = "spanseal.policy.reason"
+
+# --- spanseal: verification -----------------------------------------------------------------------------------------
+VERIFICATION_PIPELINE: Final = "spanseal.verification.pipeline"
+VERIFICATION_PASSED: Final = "spanseal.verification.passed"
+VERIFICATION_CHECKS_RUN: Final = "spanseal.verification.checks_run"
+VERIFICATION_CHECKS_FAILED: Final = "spanseal.verification.checks_failed"
+CHECK_SEVERITY: Final = "spanseal.check.severity"
+
+# --- spanseal: tools ------------------------------------------------------------------------------------------------
+TOOL_FAULT: Final = "spanseal.tool.fault"
+TOOL_ATTEMPTS: Final = "spanseal.tool.attempts"
+TOOL_IDEMPOTENCY_KEY: Final = "spanseal.tool.idempotency_key"
+
+# --- spanseal: replay record of a model call ------------------------------------------------------------------------
+LLM_ATTEMPT: Final = "spanseal.llm.attempt"
+LLM_FORMAT: Final = "spanseal.llm.format"
+LLM_REQUEST_PARAMS: Final = "spanseal.llm.request.params"
+LLM_REQUEST_BODY: Final = "spanseal.llm.request.body"
+LLM_REQUEST_SHA256: Final = "spanseal.llm.request.sha256"
+LLM_REQUEST_BYTES: Final = "spanseal.llm.request.bytes"
+LLM_REQUEST_MESSAGES: Final = "spanseal.llm.request.message_count"
+LLM_REQUEST_DIGEST: Final = "spanseal.llm.request.digest"
+LLM_RESPONSE_BODY: Final = "spanseal.llm.response.body"
+LLM_RESPONSE_BYTES: Final = "spanseal.llm.response.bytes"
+LLM_STREAM_END: Final = "spanseal.llm.stream.end"
+LLM_STREAM_CHUNKS: Final = "spanseal.llm.stream.chunks"
+EVENT_HTTP_ATTEMPT: Final = "spanseal.http.attempt"
+HTTP_ATTEMPT_NUMBER: Final = "spanseal.http.attempt.number"
+HTTP_STATUS: Final = "http.response.status_code"
+HISTORY_BASE: Final = "spanseal.history.base"
+CAPTURE_MODE: Final = "spanseal.capture"
+
+# --- span names -----------------------------------------------------------------------------------------------------
+SPAN_STEP: Final = "step"
+SPAN_CONTROL: Final = "control {seam}"
+SPAN_VERIFICATION: Final = "verification {pipeline}"
+SPAN_APPROVAL: Final = "approval"
+SPAN_MANIFEST: Final = "spanseal.manifest"
+
+# --- metrics (names of the pinned conventions) ----------------------------------------------------------------------
+METRIC_INFERENCE_DURATION: Final = "gen_ai.client.inference.duration"
+METRIC_INPUT_TOKENS: Final = "gen_ai.client.inference.usage.input_tokens"
+METRIC_OUTPUT_TOKENS: Final = "gen_ai.client.inference.usage.output_tokens"
+METRIC_TOOL_DURATION: Final = "gen_ai.execute_tool.duration"
+METRIC_AGENT_DURATION: Final = "gen_ai.invoke_agent.duration"
+TOKEN_MODALITY: Final = "gen_ai.token.modality"  # noqa: S105 - a name, no secret
+
+# --- what the audit store may keep readable (DESIGN 10.6); every other value is a private slice ----------------------
+CLEAR_KEYS: Final[frozenset[str]] = frozenset({
+    OPERATION_NAME, PROVIDER_NAME, ERROR_TYPE, REQUEST_MODEL, RESPONSE_MODEL, RESPONSE_FINISH_REASONS,
+    REQUEST_STREAM, REQUEST_MAX_TOKENS, USAGE_INPUT_TOKENS, USAGE_OUTPUT_TOKENS, USAGE_REASONING_TOKENS,
+    USAGE_CACHE_READ_TOKENS, USAGE_CACHE_WRITE_TOKENS, AGENT_NAME, TOOL_NAME, TOOL_TYPE,
+    EVALUATION_NAME, EVALUATION_SCORE_LABEL,
+    RUN_ID, WRITER_ID, SEQ, SAMPLED, MANIFEST, OPEN, RUN_OUTCOME, RUN_PARENT_ID, STEP_NUMBER,
+    CONTROL_SEAM, CONTROL_DECISION, CONTROL_POLICY, POLICY_NAME, POLICY_DECISION,
+    VERIFICATION_PIPELINE, VERIFICATION_PASSED, VERIFICATION_CHECKS_RUN, VERIFICATION_CHECKS_FAILED, CHECK_SEVERITY,
+    TOOL_FAULT, TOOL_ATTEMPTS, LLM_ATTEMPT, LLM_FORMAT, LLM_STREAM_END, LLM_STREAM_CHUNKS,
+    HTTP_ATTEMPT_NUMBER, HTTP_STATUS, CAPTURE_MODE,
+})
