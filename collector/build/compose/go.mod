@@ -1,0 +1,3 @@
+module spanseal/collector/build/compose
+
+go 1.26
