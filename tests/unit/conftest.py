@@ -1,0 +1,24 @@
+"""Unit tests touch no network, no state of the user and no setting of the machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import pytest_socket
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:  # pyright: ignore[reportUnusedFunction] - pytest finds it by decorator
+    pytest_socket.disable_socket(allow_unix_socket=True)  # asyncio's own wake-up needs a socket pair
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:  # pyright: ignore[reportUnusedFunction]
+    for name in list(os.environ):
+        if name.startswith(("SPANSEAL_", "OTEL_", "OPENAI_", "OLLAMA_", "AZURE_OPENAI_")) and name != "SPANSEAL_SOAK":
+            monkeypatch.delenv(name)
+    state = tmp_path_factory.mktemp("state")
+    monkeypatch.setenv("SPANSEAL_STATE_DIR", str(state))
+    return state
