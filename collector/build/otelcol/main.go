@@ -17,7 +17,7 @@ import (
 func main() {
 	info := component.BuildInfo{
 		Command:     "otelcol-spanseal",
-		Description: "The collector beside spanseal - OTLP in, audit route, view route and metrics out",
+		Description: "spanseal collector",
 		Version:     "0.161.0",
 	}
 

@@ -1,0 +1,85 @@
+"""Builds the Go services from `collector/build/*`, once, into the cache; finds Prometheus and an Ollama already here.
+
+Each folder there is a Go module of its own with a complete go.sum: their dependencies do not fit together in one.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+from . import debian, headers
+from .cache import cache_root, content_key, made_once
+from .toolchain import go
+
+MODULES = Path(__file__).parents[3] / "collector" / "build"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one binary comes about: its module's folder, the package to build, whether it contains C++."""
+
+    folder: str
+    package: str = "."
+    native: bool = False
+
+
+RECIPES = {
+    "otelcol": Recipe("otelcol"),
+    "jaeger": Recipe("jaeger", "github.com/jaegertracing/jaeger/cmd/jaeger"),
+    "ollama": Recipe("ollama", "github.com/ollama/ollama", native=True),
+    "compose": Recipe("compose"),
+    "verifier": Recipe("verifier"),
+}
+PARTS = (*RECIPES, "prometheus")
+"""Everything that `python -m tests.integration.parts build` gets, by name."""
+
+
+@cache
+def binary(name: str) -> Path:
+    """The path of a runnable `name`, one of `PARTS`; made on first use, which takes minutes.
+
+    Raises:
+        PartError: it cannot be had on this machine; the message says what to install.
+    """
+    if name == "prometheus":
+        return _prometheus()
+    found = shutil.which("ollama") if name == "ollama" else None
+    return Path(found) if found else _built(name, RECIPES[name])
+
+
+def _prometheus() -> Path:
+    found = shutil.which("prometheus")
+    return Path(found) if found else debian.unpacked("prometheus") / "usr" / "bin" / "prometheus"
+
+
+def _built(name: str, recipe: Recipe) -> Path:
+    folder = MODULES / recipe.folder
+    inputs = [folder / "go.mod", folder / "go.sum", *folder.glob("*.go")]
+    key = content_key(inputs, recipe.package, go().version, headers.RECIPE if recipe.native else "")
+    return made_once(cache_root() / "bin" / f"{name}-{key}", partial(_compile, folder, recipe))
+
+
+def _compile(folder: Path, recipe: Recipe, target: Path) -> None:
+    env = {"CGO_ENABLED": "0"}
+    if recipe.native:
+        include = headers.include_folder(folder)
+        env = {"CGO_ENABLED": "1", "CGO_CFLAGS": f"-O2 -I{include}", "CGO_CXXFLAGS": f"-O2 -I{include}"}
+    options = ["-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", str(target)]
+    go().run("build", *options, recipe.package, cwd=folder, env=env)
+
+
+def build_all(names: tuple[str, ...], say: Callable[[str], None]) -> None:
+    """Get every part named, one after the other, and tell `say` where it is."""
+    for name in names:
+        say(f"{name}: {binary(name)}")
+
+
+def version(name: str) -> str:
+    """What the binary says about itself, for a report."""
+    flag = "version" if name == "jaeger" else "--version"
+    done = subprocess.run([binary(name), flag], capture_output=True, text=True, check=False, env=dict(os.environ))
+    return (done.stdout or done.stderr).strip()
