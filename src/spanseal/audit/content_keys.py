@@ -1,0 +1,188 @@
+"""The content keys of a log: one random key per scope, one file each, in ``KEYS/content/``, never in the store.
+
+Format of a key file (mode 0600; integers big-endian; ``content/<name>.key``, the name made from the scope)::
+
+    "SSK1" | u8 state (1 key, 2 forgotten) | u8 wrapping (0 none) | u64 time, ns UTC | text8 scope
+    | u16 length | wrapped key (32 bytes for wrapping 0; nothing when forgotten) | 8 first bytes of SHA-256 of all before
+
+Wrapping 0 keeps the key as it is, protected by the folder's permissions alone; other schemes (a key service, a
+passphrase) get numbers of their own. A key is on disk, file and folder synced, before any frame uses it. ``forget``
+replaces the file by a tombstone, so that a late resend of an erased scope is sealed without content. May import the
+standard library and ``commitments``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from spanseal.audit.commitments import KEY_BYTES
+from spanseal.audit.leaf_codec import Cursor, pack_text8
+from spanseal.effects import Effects
+from spanseal.errors import FormatError, TrustError
+
+MAGIC: Final = b"SSK1"
+STATE_KEY: Final = 1
+STATE_FORGOTTEN: Final = 2
+WRAP_NONE: Final = 0
+
+_PLAIN_NAME: Final = re.compile(r"(run|trace|raw):([0-9a-f]{16,64})")
+_CACHED: Final = 8192
+
+
+class ErasedScopeError(TrustError):
+    """The scope's key was destroyed on purpose; it is never made again."""
+
+
+def key_file_name(scope: str) -> str:
+    """The file a scope's key lies in; safe on any file system whatever the scope holds.
+
+    >>> key_file_name("run:0af7651916cd43dd8448eb211c80319c")
+    'run-0af7651916cd43dd8448eb211c80319c.key'
+    """
+    plain = _PLAIN_NAME.fullmatch(scope)
+    if plain:
+        return f"{plain[1]}-{plain[2]}.key"
+    return f"sha256-{hashlib.sha256(scope.encode('utf-8')).hexdigest()}.key"
+
+
+class ContentKeys:
+    """Keys of a folder. Reading never creates; only the sealer's ``ensure`` (or ``create=True``) does.
+
+    ``directory`` is ``KEYS/content``. Every method raises :class:`TrustError`, naming the file, for a damaged one.
+    """
+
+    def __init__(self, directory: Path, effects: Effects | None = None) -> None:
+        self.directory = Path(directory)
+        self._effects = effects or Effects()
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
+
+    def key_for(self, scope: str, *, create: bool = False) -> bytes | None:
+        """The scope's 32-byte key; None if there is none (never made, withheld, or forgotten).
+
+        With ``create`` a missing key is made and durable on return; a forgotten one stays None.
+        """
+        cached = self._cache.get(scope)
+        if cached is not None:
+            return cached
+        state, key = self._read(scope)
+        if state == STATE_FORGOTTEN:
+            return None
+        if state is None and create:
+            return self.ensure((scope,))[scope]
+        if key is not None:
+            self._remember(scope, key)
+        return key
+
+    def forgotten(self, scope: str) -> bool:
+        """Whether the scope's key was destroyed by :meth:`forget`."""
+        return scope not in self._cache and self._read(scope)[0] == STATE_FORGOTTEN
+
+    def ensure(self, scopes: Iterable[str]) -> dict[str, bytes | None]:
+        """Keys of all these scopes, made where missing, all durable on return; None for forgotten ones."""
+        found: dict[str, bytes | None] = {}
+        made = False
+        for scope in scopes:
+            key = self._cache.get(scope)
+            state = STATE_KEY
+            if key is None:
+                state, key = self._read(scope)
+            if state is None:
+                key = self._effects.random.bytes(KEY_BYTES)
+                self._write(scope, STATE_KEY, key)
+                made = True
+            found[scope] = key
+        if made:
+            _sync_directory(self.directory)
+        for scope, key in found.items():
+            if key is not None:
+                self._remember(scope, key)
+        return found
+
+    def forget(self, scope: str) -> bool:
+        """Destroy the key and leave a tombstone, durable on return; False if there was no key to destroy.
+
+        The old file's bytes are overwritten as far as the file system lets us; copies and backups are not reached.
+        """
+        self._cache.pop(scope, None)
+        path = self.directory / key_file_name(scope)
+        had_key = self._read(scope)[0] == STATE_KEY
+        descriptor = os.open(path, os.O_RDWR) if had_key else -1
+        try:
+            self._write(scope, STATE_FORGOTTEN, b"")
+            _sync_directory(self.directory)
+            if had_key:
+                os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
+                os.fsync(descriptor)
+        finally:
+            if had_key:
+                os.close(descriptor)
+        return had_key
+
+    def _remember(self, scope: str, key: bytes) -> None:
+        self._cache[scope] = key
+        if len(self._cache) > _CACHED:
+            self._cache.popitem(last=False)
+
+    def _read(self, scope: str) -> tuple[int | None, bytes | None]:
+        path = self.directory / key_file_name(scope)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None, None
+        except OSError as error:
+            raise TrustError(f"content key {path} cannot be read ({error.strerror}): check its permissions") from error
+        try:
+            return _decode_key_file(data, scope)
+        except FormatError as error:
+            raise TrustError(f"content key {path} is damaged ({error}): restore it from a backup") from error
+
+    def _write(self, scope: str, state: int, key: bytes) -> None:
+        path = self.directory / key_file_name(scope)
+        temporary = path.with_suffix(".tmp")
+        data = _encode_key_file(scope, state, key, self._effects.clock.time_ns())
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            os.write(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        temporary.replace(path)
+
+
+def _encode_key_file(scope: str, state: int, key: bytes, time: int) -> bytes:
+    head = MAGIC + bytes((state, WRAP_NONE)) + time.to_bytes(8) + pack_text8(scope, "scope")
+    data = head + len(key).to_bytes(2) + key
+    return data + hashlib.sha256(data).digest()[:8]
+
+
+def _decode_key_file(data: bytes, scope: str) -> tuple[int, bytes | None]:
+    cursor = Cursor(data, "key file")
+    if cursor.take(4) != MAGIC:
+        raise FormatError("not a content key")
+    state, wrapping = cursor.u8(), cursor.u8()
+    cursor.u64()
+    owner, key = cursor.text8(), cursor.take(cursor.u16())
+    if cursor.take(8) != hashlib.sha256(data[:-8]).digest()[:8]:
+        raise FormatError("checksum does not match")
+    cursor.end()
+    if owner != scope:
+        raise FormatError(f"it is the key of {owner}")
+    if state == STATE_FORGOTTEN and not key:
+        return state, None
+    if state != STATE_KEY or wrapping != WRAP_NONE or len(key) != KEY_BYTES:
+        raise FormatError(f"state {state}, wrapping {wrapping} are not known to this program")
+    return state, key
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
