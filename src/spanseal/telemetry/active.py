@@ -1,0 +1,64 @@
+"""What is switched on in this process: capture mode, effects, ledger. Read by everything here, set by configure.
+
+May import the settings and the OpenTelemetry API only, so that any module of this folder can import it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from spanseal.effects import Effects
+from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, load_settings
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import TracerProvider
+
+    from spanseal.telemetry.ledger_processor import LedgerProcessor
+
+Capture: TypeAlias = Literal["off", "full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Active:
+    """The telemetry of this process as the rest of the code sees it.
+
+    ``capture`` is ``off`` or ``full``; ``provider`` None means OpenTelemetry's global one; ``ledger`` None means that
+    spans are not numbered. ``max_value_bytes`` bounds one content value, in bytes of UTF-8.
+    """
+
+    capture: Capture = "off"
+    effects: Effects = field(default_factory=Effects)
+    max_value_bytes: int = DEFAULT_MAX_VALUE_BYTES
+    provider: TracerProvider | None = None
+    ledger: LedgerProcessor | None = None
+    configured: bool = False
+
+
+class _Holder:
+    """The one mutable place; replaced as a whole, so a reader never sees half a change."""
+
+    current: Active | None = None
+
+
+def active() -> Active:
+    """What is switched on; safe before :func:`spanseal.configure`: capture by the conventions' variable, else off."""
+    found = _Holder.current
+    if found is None:
+        found = _Holder.current = _unconfigured()
+    return found
+
+
+def activate(new: Active | None) -> Active | None:
+    """Switch to ``new`` (None: back to unconfigured) and return what was there, for a later switch back."""
+    old, _Holder.current = _Holder.current, new
+    return old
+
+
+def _unconfigured() -> Active:
+    try:
+        settings = load_settings()
+    except Exception:  # noqa: BLE001 - reported by configure(); a mere reader must not fail on it
+        return Active()
+    capture: Capture = "full" if settings.genai_capture else "off"
+    return Active(capture=capture, max_value_bytes=settings.max_value_bytes)

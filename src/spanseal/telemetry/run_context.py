@@ -1,0 +1,83 @@
+"""The run and the attempt as values in the OpenTelemetry context, so that they go wherever spans go.
+
+May import active and ledger_state. :func:`run_span`, which opens a run, is in ``run_span`` and offered here too.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+from opentelemetry import context as otel_context
+
+from spanseal.telemetry.ledger_state import RunContext, RunState, run_of
+from spanseal.telemetry.run_span import RunSpan, run_span
+
+__all__ = ["RunContext", "RunSpan", "attempt", "bind", "current_attempt", "current_run", "run_span"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_ATTEMPT: Final = otel_context.create_key("spanseal-attempt")
+
+
+def current_run() -> RunContext | None:
+    """The run that this code belongs to, or None outside of any (or inside a foreign agent's run only)."""
+    state: RunState | None = run_of(otel_context.get_current())
+    return None if state is None else state.context
+
+
+@contextmanager
+def attempt(number: int) -> Iterator[None]:
+    """Model calls inside are the attempt ``number`` (1 is the first) at one and the same answer.
+
+    >>> with attempt(2):
+    ...     current_attempt()
+    2
+    """
+    token = otel_context.attach(otel_context.set_value(_ATTEMPT, number))
+    try:
+        yield
+    finally:
+        otel_context.detach(token)
+
+
+def current_attempt() -> int:
+    """The attempt that model calls belong to; 1 unless :func:`attempt` says otherwise."""
+    found = otel_context.get_value(_ATTEMPT)
+    return found if isinstance(found, int) else 1
+
+
+def bind(function: Callable[P, R]) -> Callable[P, R]:
+    """``function`` tied to the run and span that are current now, wherever it is called later (also ``async def``).
+
+    >>> with attempt(3):
+    ...     later = bind(current_attempt)
+    >>> later()
+    3
+    """
+    captured = otel_context.get_current()
+
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def bound_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+            token = otel_context.attach(captured)
+            try:
+                return await cast("Any", function(*args, **kwargs))
+            finally:
+                otel_context.detach(token)
+
+        return cast("Callable[P, R]", bound_async)
+
+    @functools.wraps(function)
+    def bound(*args: P.args, **kwargs: P.kwargs) -> R:
+        token = otel_context.attach(captured)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            otel_context.detach(token)
+
+    return bound

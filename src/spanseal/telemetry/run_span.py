@@ -1,0 +1,153 @@
+"""Opens a run: one ``invoke_agent`` span that ends with the outcome and the signed manifest (DESIGN 5 and 10.1-2).
+
+May import active, content, tracing and ledger_state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.trace import Span, Status, StatusCode
+
+from spanseal.genai import semconv
+from spanseal.genai.messages import Usage
+from spanseal.telemetry.active import Active, active
+from spanseal.telemetry.content import set_content
+from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run
+from spanseal.telemetry.tracing import fail, tracer
+
+_BAD: Final = frozenset({"failed", "halted"})
+_USAGE: Final = (
+    (semconv.USAGE_INPUT_TOKENS, "input_tokens"),
+    (semconv.USAGE_OUTPUT_TOKENS, "output_tokens"),
+    (semconv.USAGE_REASONING_TOKENS, "reasoning_tokens"),
+    (semconv.USAGE_CACHE_READ_TOKENS, "cache_read_tokens"),
+    (semconv.USAGE_CACHE_WRITE_TOKENS, "cache_write_tokens"),
+)
+
+
+class RunSpan:
+    """A run that goes on. ``run_id`` is 32 hex digits; ``trace_id`` likewise, empty when nothing records."""
+
+    def __init__(self, context: RunContext, span: Span) -> None:
+        where = span.get_span_context()
+        self.run_id = context.run_id
+        self.trace_id = trace.format_trace_id(where.trace_id) if where.is_valid else ""
+        self.outcome = ""
+        self._span = span
+
+    def finish(
+        self,
+        outcome: str,
+        stop_reason: str,
+        output_messages: Any = None,
+        usage: Usage | None = None,
+        error_type: str = "",
+        message: str = "",
+    ) -> None:
+        """State how the run ended; the span itself ends when the ``with`` block does. Never raises.
+
+        ``outcome`` is completed, halted, escalated or failed; halted and failed make the span's status ERROR.
+        ``output_messages`` is semconv JSON (capture full only), ``message`` a text for the status, likewise.
+        """
+        self.outcome = outcome
+        try:
+            self._span.set_attribute(semconv.RUN_OUTCOME, outcome)
+            if stop_reason:
+                self._span.set_attribute(semconv.RUN_STOP_REASON, stop_reason)
+            if output_messages is not None:
+                set_content(self._span, semconv.OUTPUT_MESSAGES, output_messages)
+            for key, name in _USAGE if usage is not None else ():
+                count = getattr(usage, name)
+                if count is not None:
+                    self._span.set_attribute(key, count)
+        except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+            return
+        if outcome in _BAD or error_type:
+            fail(self._span, error_type or outcome, message)
+
+
+@contextmanager
+def run_span(
+    agent_name: str,
+    *,
+    description: str = "",
+    conversation_id: str = "",
+    input_messages: Any = None,
+    instructions: Any = None,
+) -> Iterator[RunSpan]:
+    """Open a run of the agent ``agent_name``; every span that starts inside belongs to it.
+
+    ``input_messages`` and ``instructions`` are semconv JSON (or text that is already JSON). A run inside a run is its
+    own run and names its parent. An exception through the block makes the outcome *failed* and passes unchanged;
+    leaving the block without :meth:`RunSpan.finish` makes it *completed*.
+
+    >>> with run_span("calculator") as run:
+    ...     run.finish("completed", "answered")
+    >>> len(run.run_id)
+    32
+    """
+    current = active()
+    outer = run_of(otel_context.get_current())
+    context = RunContext(current.effects.ids.run_id(), agent_name, outer.context.run_id if outer else "")
+    state = RunState(context, pending=True)
+    span = _start(current, state, description, conversation_id)
+    for key, content in ((semconv.SYSTEM_INSTRUCTIONS, instructions), (semconv.INPUT_MESSAGES, input_messages)):
+        if content:
+            set_content(span, key, content)
+    run = RunSpan(context, span)
+    token = otel_context.attach(trace.set_span_in_context(span, with_run(state)))
+    try:
+        yield run
+    except BaseException as error:
+        run.finish("failed", "exception", error_type=type(error).__qualname__, message=str_of(error))
+        raise
+    finally:
+        otel_context.detach(token)
+        if not run.outcome:
+            run.finish("completed", "")
+        _end(current, span)
+
+
+def str_of(error: BaseException) -> str:
+    """An exception's text, whatever its ``__str__`` does."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the object's fault, and none of the application's business here
+        return type(error).__qualname__
+
+
+def _start(current: Active, state: RunState, description: str, conversation_id: str) -> Span:
+    context = state.context
+    attributes = {
+        semconv.OPERATION_NAME: semconv.OP_INVOKE_AGENT,
+        semconv.AGENT_NAME: context.agent_name,
+        semconv.CAPTURE_MODE: current.capture,
+    }
+    if description:
+        attributes[semconv.AGENT_DESCRIPTION] = description
+    if conversation_id:
+        attributes[semconv.CONVERSATION_ID] = conversation_id
+    try:
+        return tracer().start_span(
+            f"{semconv.OP_INVOKE_AGENT} {context.agent_name}".strip(),
+            with_run(state),
+            attributes=attributes,
+            start_time=current.effects.clock.time_ns(),
+        )
+    except Exception:  # noqa: BLE001 - a broken provider must not stop the agent
+        return trace.INVALID_SPAN
+
+
+def _end(current: Active, span: Span) -> None:
+    try:
+        now = current.effects.clock.time_ns()
+        if current.ledger is not None:
+            now = current.ledger.close_root(span, now)
+        span.end(now)
+    except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+        span.set_status(Status(StatusCode.ERROR))

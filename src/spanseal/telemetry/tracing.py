@@ -1,0 +1,41 @@
+"""The tracer that every part of spanseal uses, and how a span is marked as failed. May import active and content."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from opentelemetry import trace
+from opentelemetry.trace import Span, Status, StatusCode, Tracer
+
+from spanseal import __version__
+from spanseal.genai import semconv
+from spanseal.telemetry.active import active
+from spanseal.telemetry.content import plain_text
+
+SCOPE_NAME: Final = "spanseal"
+SCHEMA_URL: Final = "urn:spanseal:schema:1"
+
+
+def tracer() -> Tracer:
+    """The tracer of scope ``spanseal``: of the configured provider, else of OpenTelemetry's global one.
+
+    >>> with tracer().start_as_current_span("step") as span:
+    ...     span.is_recording()
+    False
+    """
+    provider = active().provider or trace.get_tracer_provider()
+    return provider.get_tracer(SCOPE_NAME, __version__, SCHEMA_URL)
+
+
+def fail(span: Span, error_type: str, message: str = "") -> None:
+    """Mark ``span`` as failed: status ERROR and ``error.type``; never raises.
+
+    ``error_type`` is a low-cardinality word or exception class name. ``message`` becomes the status description,
+    with keys and tokens masked, and is left out when capture is off, since error texts quote content.
+    """
+    try:
+        span.set_attribute(semconv.ERROR_TYPE, error_type or "_OTHER")
+        described = plain_text(message) if message and active().capture == "full" else None
+        span.set_status(Status(StatusCode.ERROR, described))
+    except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+        return
