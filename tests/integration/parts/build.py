@@ -34,7 +34,7 @@ RECIPES = {
     "compose": Recipe("compose"),
     "verifier": Recipe("verifier"),
 }
-PARTS = (*RECIPES, "prometheus")
+PARTS = (*(name for name, recipe in RECIPES.items() if (MODULES / recipe.folder / "go.mod").exists()), "prometheus")
 """Everything that `python -m tests.integration.parts build` gets, by name."""
 
 

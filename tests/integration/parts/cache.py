@@ -3,7 +3,7 @@
 import fcntl
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def content_key(files: Iterable[Path], *facts: str) -> str:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Generator[None]:
     """Hold an exclusive lock; a second process waits here, and the system lets go when the holder dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as handle:

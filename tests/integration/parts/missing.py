@@ -23,7 +23,7 @@ class Missing:
 
 def missing() -> tuple[Missing, ...]:
     """Everything that is not here and cannot be fetched without the user; empty on a machine that is ready."""
-    return tuple([*_go(), *_ollama(), *_prometheus(), *_models()])
+    return (*_go(), *_ollama(), *_prometheus(), *_models())
 
 
 def report(found: tuple[Missing, ...]) -> str:

@@ -8,7 +8,7 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +81,7 @@ class Ollama:
 
 
 @contextmanager
-def ollama(folder: Path, *, context: int = 4096) -> Iterator[Ollama]:
+def ollama(folder: Path, *, context: int = 4096) -> Generator[Ollama]:
     """Run Ollama, its models and log in `folder`, with SmolLM2 created from the wheel's file."""
     (port,) = free_ports(1)
     url = f"http://127.0.0.1:{port}"
@@ -124,7 +124,7 @@ class OpenAIServer:
 
 
 @contextmanager
-def openai_server(folder: Path, *, n_ctx: int = 4096, seed: int = 7) -> Iterator[OpenAIServer]:
+def openai_server(folder: Path, *, n_ctx: int = 4096, seed: int = 7) -> Generator[OpenAIServer]:
     """Run llama.cpp's server (PyPI xllamacpp) with SmolLM2 in a process of its own, log in `folder`."""
     (port,) = free_ports(1)
     command = [sys.executable, str(Path(__file__).with_name("serve_openai.py"))]

@@ -1,10 +1,9 @@
 """llama.cpp's OpenAI-compatible server as a process: `python serve_openai.py --port P --model FILE`."""
 
 import argparse
+import importlib
 import signal
 from typing import Any, cast
-
-import xllamacpp
 
 
 def main() -> None:
@@ -16,7 +15,8 @@ def main() -> None:
     parser.add_argument("--n-ctx", type=int, default=4096)
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
-    parameters = cast(Any, xllamacpp).CommonParams()  # a compiled module without type stubs
+    llama = cast(Any, importlib.import_module("xllamacpp"))  # compiled, without type stubs
+    parameters = llama.CommonParams()
     parameters.model.path = options.model
     parameters.model_alias = [options.alias]
     parameters.hostnames = ["127.0.0.1"]
@@ -26,7 +26,7 @@ def main() -> None:
     parameters.cpuparams.n_threads = 2
     parameters.sampling.seed = options.seed
     parameters.sampling.temp = 0.0
-    server = cast(Any, xllamacpp).Server(parameters)
+    server = llama.Server(parameters)
     print(f"serving at {server.listening_address}", flush=True)
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
 

@@ -4,7 +4,7 @@ Each function is a context manager: it yields when the service is ready and has 
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +51,7 @@ def collector(
     remote_write: str = f"http://{NOWHERE}/api/v1/write",
     token: str = "",
     env: Mapping[str, str] | None = None,
-) -> Iterator[Collector]:
+) -> Generator[Collector]:
     """Run the collector.
 
     Args:
@@ -103,7 +103,7 @@ class Jaeger:
 
 
 @contextmanager
-def jaeger(folder: Path) -> Iterator[Jaeger]:
+def jaeger(folder: Path) -> Generator[Jaeger]:
     """Run Jaeger with traces in memory; its log goes to `folder`."""
     otlp, query, query_grpc, health = free_ports(4)
     settings = {
@@ -135,7 +135,7 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path) -> Iterator[Prometheus]:
+def prometheus(folder: Path) -> Generator[Prometheus]:
     """Run Prometheus on a copy of collector/prometheus.yml, its data and log in `folder`."""
     (port,) = free_ports(1)
     targets = folder / "targets"
