@@ -83,6 +83,11 @@ def kind_of(value: object) -> str:
     if value is None:
         return "null"
     names: dict[type, str] = {
-        bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "a string",
+        list: "an array",
+        dict: "an object",
     }
     return names.get(type(value), "something else")

@@ -144,9 +144,7 @@ class _Finder:
             found.extend((first, last, own) for first, last in spans)
             return end
 
-        outer, end = self._named(
-            start, "resource", "scopeSpans", lambda inner: self._scanner.items(inner, scope_part)
-        )
+        outer, end = self._named(start, "resource", "scopeSpans", lambda inner: self._scanner.items(inner, scope_part))
         for first, last, own in found:
             urls = outer.get("schemaUrl", b""), own.get("schemaUrl", b"")
             self.places.append(Place(first, last, outer.get("resource", b""), own.get("scope", b""), *urls))
@@ -160,9 +158,7 @@ class _Finder:
 
         return self._scanner.items(start, one)
 
-    def _named(
-        self, start: int, kept: str, descend: str, into: Callable[[int], int]
-    ) -> tuple[dict[str, bytes], int]:
+    def _named(self, start: int, kept: str, descend: str, into: Callable[[int], int]) -> tuple[dict[str, bytes], int]:
         """The raw ``kept`` and ``schemaUrl`` members of an object, going ``into`` its member ``descend``."""
         raw: dict[str, bytes] = {}
 
