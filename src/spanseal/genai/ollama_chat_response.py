@@ -1,0 +1,110 @@
+"""Ollama chat: answers to values, and the lines of a stream put together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from spanseal.errors import MalformedResponseError
+from spanseal.genai.messages import Chunk, LLMResponse, ToolCall, Usage
+from spanseal.genai.ollama_chat_body import arguments_text
+from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_text, is_list, is_map, synthetic_id
+
+
+def parse_response(body: object) -> LLMResponse:
+    """The answer as an :class:`LLMResponse`; durations and the rest stay in ``raw``.
+
+    Ollama says ``stop`` after tool calls too; with calls in the message that is the convention's ``tool_call``.
+    Raises :class:`spanseal.errors.MalformedResponseError` (the server is at fault) when it is no chat answer.
+
+    >>> parse_response({"model": "m", "message": {"content": "hi"}, "done_reason": "stop"}).text
+    'hi'
+    """
+    fault = fault_of(body)
+    if fault:
+        raise MalformedResponseError(fault)
+    data = as_map(body)
+    message = as_map(data["message"])
+    used = usage(data)
+    return LLMResponse(
+        text=as_text(message.get("content")),
+        model=as_text(data.get("model")),
+        prompt_tokens=used.input_tokens or 0,
+        completion_tokens=used.output_tokens or 0,
+        raw=data,
+        tool_calls=tool_calls(data),
+        finish_reason=finish_reason(data),
+        reasoning=as_text(message.get("thinking")),
+        usage=used,
+    )
+
+
+def fault_of(body: object) -> str:
+    """Why ``body`` is no chat answer, in words with a remedy; empty if it is one."""
+    if not is_map(body):
+        return "the answer is not a JSON object: is the host an Ollama server (by default http://localhost:11434)?"
+    data = body
+    if data.get("error"):
+        return f"Ollama reported an error: {data['error']!s:.300}"
+    if not isinstance(data.get("message"), dict):
+        return "the answer has no message: is the host an Ollama server (by default http://localhost:11434)?"
+    return ""
+
+
+def finish_reason(body: JsonObject) -> str:
+    """The convention's word for ``done_reason``; empty while the answer is not done."""
+    reason = as_text(body.get("done_reason"))
+    if reason == "stop" and as_list(as_map(body.get("message")).get("tool_calls")):
+        return "tool_call"
+    return reason
+
+
+def tool_calls(body: JsonObject) -> tuple[ToolCall, ...]:
+    """The calls of the answer; one without an id gets a synthetic one, marked by its prefix."""
+    calls: list[ToolCall] = []
+    for index, call in enumerate(map(as_map, as_list(as_map(body.get("message")).get("tool_calls")))):
+        function = as_map(call.get("function"))
+        name, arguments = as_text(function.get("name")), arguments_text(function.get("arguments"))
+        new = as_text(call.get("id")) or synthetic_id(body.get("created_at"), index, name, arguments)
+        calls.append(ToolCall(new, name, arguments))
+    return tuple(calls)
+
+
+def usage(body: JsonObject) -> Usage:
+    """Tokens as Ollama counted them; a prompt found in its cache may be told as absent."""
+    return Usage(as_int(body.get("prompt_eval_count")), as_int(body.get("eval_count")))
+
+
+class StreamAssembler:
+    """Takes the lines in order; :meth:`body` is the whole answer at any time.
+
+    >>> stream = StreamAssembler()
+    >>> stream.feed({"message": {"role": "assistant", "content": "he"}, "done": False}).text
+    'he'
+    >>> _ = stream.feed({"message": {"content": "y"}, "done": True, "done_reason": "stop"})
+    >>> stream.body()["message"]["content"]
+    'hey'
+    """
+
+    def __init__(self) -> None:
+        self._body: JsonObject = {}
+        self._message: JsonObject = {}
+
+    def feed(self, chunk: Mapping[str, Any]) -> Chunk | None:
+        """Take one line; what is new in it, if it is text or thinking."""
+        self._body.update({key: value for key, value in chunk.items() if key != "message"})
+        message = as_map(chunk.get("message"))
+        for key, value in message.items():
+            old = self._message.get(key)
+            if key in ("content", "thinking") and isinstance(value, str):
+                self._message[key] = as_text(old) + value
+            elif is_list(value):
+                self._message[key] = [*as_list(old), *value]
+            else:
+                self._message[key] = value
+        new = Chunk(as_text(message.get("content")), as_text(message.get("thinking")))
+        return new if new.text or new.reasoning else None
+
+    def body(self) -> JsonObject:
+        """The body so far, in the form of an answer without stream."""
+        return {**self._body, "message": dict(self._message)} if self._message else dict(self._body)

@@ -1,0 +1,32 @@
+"""The OpenAI chat completions wire format, as every compatible server speaks it. Pure.
+
+One face for the parts: request and response bodies to values and back (:mod:`openai_chat_body`), bodies to the
+conventions' attributes (:mod:`openai_chat_semconv`), stream chunks to a body (:mod:`openai_chat_stream`).
+Source: the OpenAI API reference for chat completions, and what llama.cpp, vLLM, DeepSeek and Azure add to it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spanseal.genai import sse
+from spanseal.genai.openai_chat_body import parse_request as parse_request
+from spanseal.genai.openai_chat_body import request_body as request_body
+from spanseal.genai.openai_chat_response import fault_of as fault_of
+from spanseal.genai.openai_chat_response import parse_response as parse_response
+from spanseal.genai.openai_chat_response import response_body as response_body
+from spanseal.genai.openai_chat_semconv import input_messages as input_messages
+from spanseal.genai.openai_chat_semconv import output_messages as output_messages
+from spanseal.genai.openai_chat_semconv import request_attributes as request_attributes
+from spanseal.genai.openai_chat_semconv import response_attributes as response_attributes
+from spanseal.genai.openai_chat_semconv import tool_definitions as tool_definitions
+from spanseal.genai.openai_chat_stream import StreamAssembler as StreamAssembler
+
+FORMAT: Final = "openai.chat"
+PROVIDER: Final = "openai"
+PATH: Final = "/chat/completions"
+
+
+def split_stream(data: bytes) -> tuple[list[str], str]:
+    """The texts of the stream's chunks, and the unfinished rest."""
+    return sse.decode_events(data)

@@ -1,0 +1,55 @@
+"""The wire formats by name, and what each of them can do. Pure.
+
+>>> wire_format("openai.chat").PROVIDER
+'openai'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from spanseal.errors import UsageError
+from spanseal.genai import ollama_chat, openai_chat
+from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
+from spanseal.genai.wire_json import JsonObject
+
+
+class Assembler(Protocol):
+    """Stream chunks, put together."""
+
+    def feed(self, chunk: Mapping[str, Any]) -> Chunk | None: ...
+    def body(self) -> JsonObject: ...
+
+
+class WireFormat(Protocol):
+    """One wire format; each is a module."""
+
+    @property
+    def FORMAT(self) -> str: ...  # noqa: N802 - a module's constant
+    @property
+    def PROVIDER(self) -> str: ...  # noqa: N802 - a module's constant
+    @property
+    def StreamAssembler(self) -> type[Assembler]: ...  # noqa: N802 - a module's class
+
+    def request_body(self, request: ChatRequest, *, stream: bool) -> JsonObject: ...
+    def parse_request(self, body: Mapping[str, Any]) -> ChatRequest: ...
+    def parse_response(self, body: object) -> LLMResponse: ...
+    def fault_of(self, body: object) -> str: ...
+    def request_attributes(self, body: Mapping[str, Any]) -> dict[str, Any]: ...
+    def response_attributes(self, body: Mapping[str, Any]) -> dict[str, Any]: ...
+    def input_messages(self, body: Mapping[str, Any]) -> Sequence[JsonObject]: ...
+    def output_messages(self, body: Mapping[str, Any]) -> Sequence[JsonObject]: ...
+    def tool_definitions(self, body: Mapping[str, Any]) -> Sequence[JsonObject]: ...
+    def split_stream(self, data: bytes) -> tuple[list[str], str]: ...
+
+
+_FORMATS: Mapping[str, WireFormat] = {openai_chat.FORMAT: openai_chat, ollama_chat.FORMAT: ollama_chat}
+
+
+def wire_format(name: str) -> WireFormat:
+    """The format called ``name``. Raises :class:`spanseal.errors.UsageError` (the caller's fault) with the list."""
+    found = _FORMATS.get(name)
+    if found is None:
+        raise UsageError(f"unknown wire format {name!r}; known are {', '.join(sorted(_FORMATS))}")
+    return found

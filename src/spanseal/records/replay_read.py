@@ -1,0 +1,162 @@
+"""The replay record as a reader meets it: request bytes rebuilt and graded, the response as recorded. Pure.
+
+Attributes may come from our own spans or from foreign ones, content as JSON text or structured.
+May import genai and :mod:`spanseal.records.replay_record`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from spanseal.errors import MalformedResponseError
+from spanseal.genai import semconv as sc
+from spanseal.genai.messages import ChatRequest, LLMResponse
+from spanseal.genai.semconv_messages import messages_from_semconv, request_from_semconv, response_from_semconv
+from spanseal.genai.wire import wire_format
+from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list, loads, thaw
+from spanseal.records.replay_record import join, parse_params
+
+Grade: TypeAlias = Literal["exact", "semantic", "no"]
+_DEFAULT_FORMAT: Final = "openai.chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """``body``: the request's bytes; ``grade``: exact (the recorded digest holds), semantic or no; ``reason``: why."""
+
+    body: bytes | None
+    grade: Grade
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedResponse:
+    """``body`` is the verbatim text of an answer without stream, else ``chunks`` the ordered texts of the stream."""
+
+    body: str = ""
+    chunks: tuple[str, ...] = ()
+
+
+def rebuild(attributes: Mapping[str, Any]) -> Rebuilt:
+    """The request of a chat span, as exactly as it is recorded. Never raises."""
+    wanted = attributes.get(sc.LLM_REQUEST_SHA256)
+    try:
+        body, reason = _recorded_body(attributes)
+    except (ValueError, TypeError, LookupError) as error:
+        return _semantic(attributes, f"the recorded request does not fit together: {error}")
+    if body is None:
+        return _semantic(attributes, reason)
+    if not wanted:
+        return Rebuilt(body, "semantic", "no digest of the sent bytes was recorded")
+    if hashlib.sha256(body).hexdigest() != wanted:
+        return Rebuilt(body, "semantic", "the rebuilt request is not what was sent: content was masked or changed")
+    return Rebuilt(body, "exact", "")
+
+
+def recorded_request(attributes: Mapping[str, Any]) -> ChatRequest | None:
+    """The request as values; None where the span holds no messages. Never raises."""
+    body = rebuild(attributes).body
+    if body is not None:
+        try:
+            return wire_format(_format(attributes)).parse_request(as_map(loads(body)))
+        except ValueError:
+            pass
+    return _from_attributes(attributes)
+
+
+def response(attributes: Mapping[str, Any]) -> RecordedResponse | None:
+    """The wire response as recorded; None where there is none (capture off, failed before an answer, foreign)."""
+    text = attributes.get(sc.LLM_RESPONSE_BODY)
+    if not isinstance(text, str):
+        return None
+    if sc.LLM_STREAM_CHUNKS not in attributes:
+        return RecordedResponse(body=text)
+    try:
+        chunks = loads(text)
+    except ValueError:
+        return None
+    if not is_list(chunks):
+        return None
+    return RecordedResponse(chunks=tuple(item for item in chunks if isinstance(item, str)))
+
+
+def recorded_response(attributes: Mapping[str, Any]) -> LLMResponse | None:
+    """The answer as values, from the wire response or else from the conventions' attributes. Never raises.
+
+    A stream that was cut gives what had arrived; None where nothing usable is recorded.
+    """
+    recorded = response(attributes)
+    if recorded is not None:
+        try:
+            wire = wire_format(_format(attributes))
+            if not recorded.chunks:
+                return wire.parse_response(loads(recorded.body))
+            return wire.parse_response(assembled(_format(attributes), recorded.chunks))
+        except (ValueError, MalformedResponseError):
+            pass
+    return response_from_semconv(attributes, value_of(attributes, sc.OUTPUT_MESSAGES))
+
+
+def assembled(format_name: str, chunks: tuple[str, ...]) -> JsonObject:
+    """The body that ordered chunk texts amount to; texts that are no JSON object are passed over."""
+    stream = wire_format(format_name).StreamAssembler()
+    for text in chunks:
+        try:
+            stream.feed(as_map(loads(text)))
+        except ValueError:
+            continue
+    return stream.body()
+
+
+def value_of(attributes: Mapping[str, Any], name: str) -> Any:
+    """A content attribute's value, parsed where it is JSON text; None where it is absent or not JSON."""
+    value = attributes.get(name)
+    if not isinstance(value, str):
+        return thaw(value)
+    try:
+        return loads(value)
+    except ValueError:
+        return None
+
+
+def _format(attributes: Mapping[str, Any]) -> str:
+    name = attributes.get(sc.LLM_FORMAT)
+    if isinstance(name, str):
+        return name
+    return "ollama.chat" if attributes.get(sc.PROVIDER_NAME) == "ollama" else _DEFAULT_FORMAT
+
+
+def _recorded_body(attributes: Mapping[str, Any]) -> tuple[bytes | None, str]:
+    body, params = attributes.get(sc.LLM_REQUEST_BODY), attributes.get(sc.LLM_REQUEST_PARAMS)
+    if isinstance(body, str):
+        return body.encode(), ""
+    if not isinstance(params, str):
+        return None, "the span holds no request record (foreign instrumentation, or capture was off)"
+    messages, tools = (value_of(attributes, name) for name in (sc.INPUT_MESSAGES, sc.TOOL_DEFINITIONS))
+    if messages is not None and not is_list(messages):
+        return None, "the messages are not recorded in full"
+    return dumps(join(parse_params(params), as_list(messages), as_list(tools))), ""
+
+
+def _semantic(attributes: Mapping[str, Any], reason: str) -> Rebuilt:
+    request = _from_attributes(attributes)
+    if request is None:
+        return Rebuilt(None, "no", reason)
+    try:
+        stream = attributes.get(sc.REQUEST_STREAM) is True
+        body = dumps(wire_format(_format(attributes)).request_body(request, stream=stream))
+    except (ValueError, TypeError) as error:
+        return Rebuilt(None, "no", f"{reason}; nor can it be made anew: {error}")
+    return Rebuilt(body, "semantic", reason)
+
+
+def _from_attributes(attributes: Mapping[str, Any]) -> ChatRequest | None:
+    messages = value_of(attributes, sc.INPUT_MESSAGES)
+    if not is_list(messages) or not messages:
+        return None
+    system = value_of(attributes, sc.SYSTEM_INSTRUCTIONS)
+    tools = value_of(attributes, sc.TOOL_DEFINITIONS)
+    return request_from_semconv(attributes, messages_from_semconv(messages), as_list(system), as_list(tools))
