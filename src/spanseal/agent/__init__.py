@@ -1,0 +1,1 @@
+"""The loop that asks a model, checks, decides, acts, and asks again."""

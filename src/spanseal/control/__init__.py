@@ -1,0 +1,1 @@
+"""Policies decide at every seam of a run: allow, modify, escalate, halt."""

@@ -1,0 +1,52 @@
+"""Evaluates one seam in its span: always emitted, with every policy's result as an event. Imports telemetry.
+
+A HALT is an ERROR of type ``halted``; an escalation is no error. Reasons, modifications and digests are content:
+they are recorded only with ``capture="full"``.
+"""
+
+from __future__ import annotations
+
+from opentelemetry.trace import Span
+
+from spanseal.control.action import Action, action_digest
+from spanseal.control.plane import ControlPlane, PlaneDecision
+from spanseal.control.policy import ControlDecision
+from spanseal.genai import semconv
+from spanseal.genai.plain import plain
+from spanseal.genai.state import AgentState
+from spanseal.telemetry.content import set_content
+from spanseal.telemetry.spans import add_event, open_span
+from spanseal.telemetry.tracing import fail
+
+HALTED = "halted"
+
+
+def pass_gate(plane: ControlPlane, state: AgentState, action: Action) -> PlaneDecision:
+    """The plane's decision on ``action``, recorded."""
+    with open_span(semconv.SPAN_CONTROL.format(seam=action.seam)) as span:
+        decision = plane.decide(action.seam, state, action)
+        _record(span, decision)
+        return decision
+
+
+def _record(span: Span, decision: PlaneDecision) -> None:
+    span.set_attribute(semconv.CONTROL_SEAM, decision.seam)
+    span.set_attribute(semconv.CONTROL_DECISION, decision.decision.value)
+    if decision.policy:
+        span.set_attribute(semconv.CONTROL_POLICY, decision.policy)
+    if decision.reason:
+        set_content(span, semconv.CONTROL_REASON, decision.reason)
+    if decision.modifications:
+        set_content(span, semconv.CONTROL_MODIFICATIONS, plain(decision.modifications))
+    if decision.decision is not ControlDecision.ALLOW:
+        set_content(span, semconv.CONTROL_ACTION_DIGEST, action_digest(decision.action))
+    for number, results in enumerate(decision.rounds, 1):
+        for result in results:
+            clear = {
+                semconv.POLICY_NAME: result.policy_name,
+                semconv.POLICY_DECISION: result.decision.value,
+                semconv.POLICY_ROUND: number,
+            }
+            add_event(span, semconv.EVENT_POLICY_RESULT, clear, {semconv.POLICY_REASON: result.reason})
+    if decision.decision is ControlDecision.HALT:
+        fail(span, HALTED, f"{decision.policy}: {decision.reason}")

@@ -1,0 +1,27 @@
+"""At most so many steps."""
+
+from __future__ import annotations
+
+from spanseal.control.policy import ControlPolicy, ControlResult
+from spanseal.errors import UsageError
+from spanseal.genai.state import AgentState
+
+
+class MaxStepsPolicy(ControlPolicy):
+    """Halts before the model call of step ``max_steps + 1``: exactly ``max_steps`` steps are allowed.
+
+    >>> MaxStepsPolicy(2).evaluate(AgentState(step_number=2)).decision.value
+    'allow'
+    >>> MaxStepsPolicy(2).evaluate(AgentState(step_number=3)).reason
+    'all 2 steps are used'
+    """
+
+    def __init__(self, max_steps: int = 10) -> None:
+        if max_steps < 1:
+            raise UsageError(f"MaxStepsPolicy: max_steps must be at least 1, not {max_steps}")
+        self.max_steps = max_steps
+
+    def evaluate(self, state: AgentState) -> ControlResult:
+        if state.step_number > self.max_steps:
+            return self.halt(f"all {self.max_steps} steps are used")
+        return self.allow()

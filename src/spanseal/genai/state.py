@@ -1,0 +1,165 @@
+"""What an agent knows at one moment: its messages, what it wanted, what happened, what it has spent. Pure.
+
+The state only grows; every change is a new value. Policies read it, steps are identified by its digest.
+
+>>> state = AgentState(messages=(Message("user", "hi"),))
+>>> state.next_step().step_number
+1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from spanseal.genai.messages import LLMResponse, Message, Part, ToolCall, ToolResult, Usage
+from spanseal.genai.plain import digest, plain
+
+__all__ = ["AgentState", "Message", "Spending", "ToolOutcome", "estimate_tokens"]
+
+CHARS_PER_TOKEN = 4
+TOKENS_PER_MESSAGE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What became of one wish of the model.
+
+    ``result`` is the text that the tool (or the refusal) gave; ``fault`` is ``""`` when it worked, ``model`` when the
+    model asked for something impossible, ``world`` when the tool failed; ``attempts`` is 0 when it never ran.
+    """
+
+    call: ToolCall
+    result: str
+    fault: str = ""
+    error_type: str = ""
+    attempts: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """True when the tool ran and gave a result."""
+        return not self.fault
+
+    @property
+    def name(self) -> str:
+        """The tool's name as the model wrote it."""
+        return self.call.name
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What the run has used so far: tokens of every answer, also of those that a check refused.
+
+    ``estimated`` is true once a provider told no counts and ours (four characters a token) took their place.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model_calls: int = 0
+    refused_answers: int = 0
+    tool_calls: int = 0
+    estimated: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+    def with_answer(self, response: LLMResponse, sent: tuple[Message, ...]) -> Spending:
+        """With one more model call settled; ``sent`` is what the estimate is made from where counts are missing."""
+        read, written = response.usage.input_tokens, response.usage.output_tokens
+        if read is None:
+            read = response.prompt_tokens or None
+        if written is None:
+            written = response.completion_tokens or None
+        guessed = read is None or written is None
+        return replace(
+            self,
+            input_tokens=self.input_tokens + (estimate_tokens(sent) if read is None else read),
+            output_tokens=self.output_tokens + (estimate_tokens((response.message,)) if written is None else written),
+            model_calls=self.model_calls + 1,
+            estimated=self.estimated or guessed,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """The same as a provider would tell it."""
+        return Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens, estimated=self.estimated)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    """One moment of a run.
+
+    ``step_number`` is the step in progress, counted from 1 (0: nothing begun yet). ``messages`` is the whole history,
+    the system turn included. ``pending`` are wishes of the model that nobody has answered yet, ``tool_calls`` the
+    outcomes of the others. ``metadata`` is the application's own.
+    """
+
+    step_number: int = 0
+    messages: tuple[Message, ...] = ()
+    last_response: LLMResponse | None = None
+    tool_calls: tuple[ToolOutcome, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    pending: tuple[ToolCall, ...] = ()
+    spending: Spending = Spending()
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens used so far, those of refused answers included."""
+        return self.spending.tokens
+
+    def next_step(self) -> AgentState:
+        """The state at the beginning of the next step."""
+        return replace(self, step_number=self.step_number + 1)
+
+    def adding(self, *messages: Message) -> AgentState:
+        """With these messages at the end of the history."""
+        return replace(self, messages=self.messages + messages)
+
+    def digest(self) -> str:
+        """SHA-256 over step, messages, wishes and outcomes: equal for equal runs.
+
+        Clocks (latency), the provider's ids and raw bodies, token counts and metadata are left out; ids of tool
+        calls count by order of appearance only, as providers draw them at random.
+        """
+        names: dict[str, str] = {}
+        return digest({
+            "step": self.step_number,
+            "messages": [_without_ids(message, names) for message in self.messages],
+            "pending": [[call.name, call.arguments] for call in self.pending],
+            "tool_calls": [
+                [outcome.call.name, outcome.call.arguments, outcome.result, outcome.fault]
+                for outcome in self.tool_calls
+            ],
+        })
+
+
+def _without_ids(message: Message, names: dict[str, str]) -> Any:
+    def renamed(part: Part) -> Part:
+        if isinstance(part, ToolCall | ToolResult):
+            return replace(part, id=names.setdefault(part.id, str(len(names))))
+        return part
+
+    return plain(replace(message, content=tuple(renamed(part) for part in message.parts)))
+
+
+def estimate_tokens(messages: tuple[Message, ...]) -> int:
+    """A guess for budgets, four characters a token plus four tokens a message; never a count.
+
+    >>> estimate_tokens((Message("user", "x" * 40),))
+    14
+    """
+    total = 0
+    for message in messages:
+        chars = sum(_length(part) for part in message.parts)
+        total += TOKENS_PER_MESSAGE + (chars + CHARS_PER_TOKEN - 1) // CHARS_PER_TOKEN
+    return total
+
+
+def _length(part: Part) -> int:
+    if isinstance(part, ToolCall):
+        return len(part.name) + len(part.arguments)
+    content = getattr(part, "content", "")
+    return len(content) if isinstance(content, str) else 0

@@ -1,0 +1,1 @@
+"""What an agent may do: functions with a JSON Schema, called behind two gates."""

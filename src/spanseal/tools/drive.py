@@ -1,0 +1,97 @@
+"""One flow of control for sync and async: a generator that yields what has to be waited for. Pure.
+
+Spans, gates and decisions are written once, in the generator; only the two drivers differ. An exception of the
+outside is thrown into the flow at the place that waited, KeyboardInterrupt and CancelledError too.
+
+>>> def flow():
+...     answer = yield Effect(lambda: 391, None)
+...     return f"It is {answer}."
+>>> drive(flow())
+'It is 391.'
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar, cast
+
+from spanseal.errors import UsageError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing to wait for, in both ways. Without ``arun`` the async driver calls ``run`` in a worker thread;
+    without ``run`` the sync driver runs ``arun`` on an event loop of its own."""
+
+    run: Callable[[], Any] | None
+    arun: Callable[[], Awaitable[Any]] | None
+
+
+Flow: TypeAlias = Generator[Effect, Any, T]
+
+
+def drive(flow: Flow[T]) -> T:
+    """Run ``flow`` to its end in this thread."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                outcome = _wait(effect)
+            except BaseException as error:  # noqa: BLE001 - the flow decides; what it does not take comes out again
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(outcome)
+    except StopIteration as stop:
+        return cast("T", stop.value)
+
+
+async def adrive(flow: Flow[T]) -> T:
+    """Run ``flow`` to its end in this task; spans stay current across every await."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                outcome = await effect.arun() if effect.arun is not None else await _in_thread(effect)
+            except BaseException as error:  # noqa: BLE001 - the flow decides; what it does not take comes out again
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(outcome)
+    except StopIteration as stop:
+        return cast("T", stop.value)
+
+
+async def _in_thread(effect: Effect) -> Any:
+    """In a worker thread, with this task's context. An exception comes back as a value: a future cannot carry
+    every one (StopIteration would leave the task waiting for ever)."""
+    run = effect.run
+    assert run is not None
+
+    def caught() -> tuple[Any, BaseException | None]:
+        try:
+            return run(), None
+        except BaseException as error:  # noqa: BLE001 - raised again by the caller, unchanged
+            return None, error
+
+    outcome, error = await asyncio.to_thread(caught)
+    if error is not None:
+        raise error
+    return outcome
+
+
+def _wait(effect: Effect) -> Any:
+    if effect.run is not None:
+        return effect.run()
+    assert effect.arun is not None
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_awaited(effect.arun))
+    raise UsageError("an async tool cannot run inside a running event loop; use arun() instead of run()")
+
+
+async def _awaited(start: Callable[[], Awaitable[Any]]) -> Any:
+    return await start()

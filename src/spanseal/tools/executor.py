@@ -1,0 +1,154 @@
+"""Runs tool calls behind their gates, with the fault rule, each in an ``execute_tool`` span. Imports telemetry.
+
+The model's mistake is told to the model at once and never retried. The world's mistake is tried again silently, as
+often as the tool allows, then told as an error observation. Whatever a tool raises becomes an observation: an agent
+does not die of a tool. KeyboardInterrupt and CancelledError pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from opentelemetry.trace import Span
+
+from spanseal.effects import Effects
+from spanseal.errors import ModelFaultError, ToolFaultError, UsageError
+from spanseal.genai import semconv
+from spanseal.genai.messages import ToolCall
+from spanseal.genai.plain import digest
+from spanseal.genai.state import ToolOutcome
+from spanseal.telemetry.active import active
+from spanseal.telemetry.content import set_content
+from spanseal.telemetry.spans import open_span
+from spanseal.telemetry.tracing import fail
+from spanseal.tools.drive import Effect, Flow, adrive, drive
+from spanseal.tools.gates import cut, input_gate, output_gate, unknown_tool
+from spanseal.tools.tool import Tool
+
+UNKNOWN = "_OTHER"
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What a running tool may know about its call; see :func:`current_call`.
+
+    ``idempotency_key`` is the same for every attempt of one call and differs between calls and runs: hand it to
+    services that recognise repeated requests. ``attempt`` counts from 1.
+    """
+
+    call_id: str
+    idempotency_key: str
+    attempt: int
+
+
+_current: contextvars.ContextVar[CallContext | None] = contextvars.ContextVar("spanseal_tool_call", default=None)
+
+
+def current_call() -> CallContext | None:
+    """The call that is running this code, None outside of a tool."""
+    return _current.get()
+
+
+class ToolExecutor:
+    """The tools of one agent. Raises :class:`UsageError` for two tools of one name."""
+
+    def __init__(self, tools: Sequence[Tool] = (), effects: Effects | None = None) -> None:
+        self.tools: dict[str, Tool] = {}
+        self._effects = effects
+        for tool in tools:
+            if not isinstance(tool, Tool):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+                raise UsageError(f"tools: {tool!r} is no Tool; decorate the function with @tool")
+            if tool.name in self.tools:
+                raise UsageError(f"tools: two tools are named {tool.name!r}; give one of them another name")
+            self.tools[tool.name] = tool
+
+    def execute(self, call: ToolCall, run_id: str = "") -> ToolOutcome:
+        """Run one call; never raises for the tool's or the model's sake."""
+        return drive(self.flow(call, run_id))
+
+    async def aexecute(self, call: ToolCall, run_id: str = "") -> ToolOutcome:
+        """The same, awaitable; sync tools run in a worker thread."""
+        return await adrive(self.flow(call, run_id))
+
+    def flow(self, call: ToolCall, run_id: str = "") -> Flow[ToolOutcome]:
+        """The call as a flow for either driver.
+
+        A name that no tool has is the model's invention, hence content: span name and ``gen_ai.tool.name`` say
+        ``_OTHER`` then, the observation and the status message name it.
+        """
+        tool = self.tools.get(call.name)
+        name = UNKNOWN if tool is None else tool.name
+        with open_span(f"{semconv.OP_EXECUTE_TOOL} {name}") as span:
+            span.set_attribute(semconv.OPERATION_NAME, semconv.OP_EXECUTE_TOOL)
+            span.set_attribute(semconv.TOOL_NAME, name)
+            span.set_attribute(semconv.TOOL_TYPE, "function")
+            span.set_attribute(semconv.TOOL_CALL_ID, call.id)
+            set_content(span, semconv.TOOL_CALL_ARGUMENTS, call.arguments)
+            if tool is None:
+                outcome = ToolOutcome(call, unknown_tool(call.name, self.tools), "model", "unknown_tool")
+            else:
+                set_content(span, semconv.TOOL_DESCRIPTION, tool.description)
+                outcome = yield from self._called(tool, call, run_id, span)
+            _record(span, outcome)
+            return outcome
+
+    def _called(self, tool: Tool, call: ToolCall, run_id: str, span: Span) -> Flow[ToolOutcome]:
+        try:
+            arguments = input_gate(tool, call)
+        except ModelFaultError as error:
+            return ToolOutcome(call, str(error), "model", "invalid_arguments")
+        key = digest([run_id, call.id, call.name, call.arguments])
+        set_content(span, semconv.TOOL_IDEMPOTENCY_KEY, key)
+        attempt, delay = 1, tool.retry_delay
+        while True:
+            try:
+                result = yield _effect(tool, arguments, CallContext(call.id, key, attempt))
+                return ToolOutcome(call, output_gate(tool, result), attempts=attempt)
+            except ModelFaultError as error:
+                return ToolOutcome(call, str(error), "model", type(error).__name__, attempt)
+            except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes an observation
+                last = attempt >= tool.attempts
+                if last or not isinstance(error, (*tool.transient, ToolFaultError)):
+                    return ToolOutcome(call, _observation(tool, error, attempt), "world", type(error).__name__, attempt)
+            if delay:
+                yield self._pause(delay)
+            attempt, delay = attempt + 1, delay * 2
+
+    def _pause(self, seconds: float) -> Effect:
+        clock = (self._effects or active().effects).clock
+        return Effect(lambda: clock.sleep(seconds), lambda: asyncio.sleep(seconds))
+
+
+def _effect(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Effect:
+    def run() -> Any:
+        token = _current.set(context)
+        try:
+            return tool.call(**arguments)
+        finally:
+            _current.reset(token)
+
+    async def arun() -> Any:
+        token = _current.set(context)
+        try:
+            return await tool.call(**arguments)
+        finally:
+            _current.reset(token)
+
+    return Effect(None, arun) if tool.is_async else Effect(run, None)
+
+
+def _observation(tool: Tool, error: Exception, attempts: int) -> str:
+    times = "" if attempts == 1 else f" after {attempts} attempts"
+    return cut(f"The tool {tool.name} failed{times}: {type(error).__name__}: {error}", tool.max_result_chars)
+
+
+def _record(span: Span, outcome: ToolOutcome) -> None:
+    set_content(span, semconv.TOOL_CALL_RESULT, outcome.result)
+    span.set_attribute(semconv.TOOL_ATTEMPTS, outcome.attempts)
+    if not outcome.ok:
+        span.set_attribute(semconv.TOOL_FAULT, outcome.fault)
+        fail(span, outcome.error_type, outcome.result)

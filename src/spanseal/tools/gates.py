@@ -1,0 +1,112 @@
+"""The two gates of a tool: arguments before the call, the result after it. Pure.
+
+What the model did wrong is told to the model (:class:`ModelFaultError`); what the tool gave wrong is the world's
+fault (:class:`ToolFaultError`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Set
+from enum import Enum
+from typing import Any, cast
+
+from spanseal.errors import ModelFaultError, ToolFaultError
+from spanseal.genai.messages import ToolCall
+from spanseal.tools.tool import Tool
+from spanseal.verification.json_schema import problems
+from spanseal.verification.json_text import JsonTextError, kind, parse
+
+
+def read_arguments(text: str) -> dict[str, Any]:
+    """The arguments as the model wrote them, as an object; "" is an empty one.
+
+    Raises ModelFaultError with what is malformed.
+
+    >>> read_arguments('{"a": 1}')
+    {'a': 1}
+    """
+    if not text.strip():
+        return {}
+    try:
+        value = parse(text)
+    except JsonTextError as error:
+        raise ModelFaultError(f"the arguments are {error}; expected is a JSON object") from None
+    if not isinstance(value, dict):
+        raise ModelFaultError(f"the arguments are a JSON {kind(value)}; expected is a JSON object")
+    return cast("dict[str, Any]", value)
+
+
+def input_gate(tool: Tool, call: ToolCall) -> dict[str, Any]:
+    """Keyword arguments for ``tool``. Raises ModelFaultError naming everything that is wrong with the arguments."""
+    try:
+        arguments = read_arguments(call.arguments)
+        found = problems(arguments, tool.parameters, exact_integers=True)
+        if found:
+            raise ModelFaultError("; ".join(found))
+        return _bound(tool, arguments)
+    except ModelFaultError as error:
+        schema = json.dumps(tool.parameters, ensure_ascii=False)
+        raise ModelFaultError(
+            f"The call of {tool.name} was not made, its arguments are wrong: {error}. Its parameters are: {schema}"
+        ) from None
+
+
+def _bound(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return tool.bind(arguments)
+    except Exception as error:  # noqa: BLE001 - a dataclass may refuse its values in its own way
+        raise ModelFaultError(f"they were refused: {type(error).__name__}: {error}") from None
+
+
+def unknown_tool(name: str, tools: Mapping[str, Tool]) -> str:
+    """The feedback for a wish that no tool can fulfil."""
+    have = ", ".join(sorted(tools)) or "none"
+    return f"There is no tool named {name!r}; nothing was done. Available tools: {have}."
+
+
+def output_gate(tool: Tool, result: object) -> str:
+    """The result as the model's text. Raises ToolFaultError when it breaks the tool's ``returns``."""
+    text = as_text(result)
+    if tool.returns is not None:
+        value = result if isinstance(result, str) else json.loads(text)
+        found = problems(value, tool.returns)
+        if found:
+            raise ToolFaultError(f"the result of {tool.name} is malformed: {'; '.join(found)}")
+    return cut(text, tool.max_result_chars)
+
+
+def as_text(value: object) -> str:
+    """A text as it is, everything else as JSON; what JSON cannot carry becomes its ``str``.
+
+    >>> as_text({"total": 3})
+    '{"total": 3}'
+    """
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_jsonable)
+    except (ValueError, TypeError, RecursionError):
+        return json.dumps(str(value), ensure_ascii=False)
+
+
+def _jsonable(value: object) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return dict(cast("Mapping[Any, Any]", value))
+    if isinstance(value, Set):
+        return sorted(cast("Set[Any]", value), key=str)
+    return str(value)
+
+
+def cut(text: str, limit: int) -> str:
+    """``text``, or its beginning and how much there was.
+
+    >>> cut("abcdef", 4)
+    'abcd… [cut: the first 4 of 6 characters]'
+    """
+    return text if len(text) <= limit else f"{text[:limit]}… [cut: the first {limit} of {len(text)} characters]"

@@ -1,0 +1,69 @@
+"""From a function to its JSON Schema, and from a checked object to the keyword arguments it takes. Pure.
+
+>>> def add(a: int, b: int = 1) -> int:
+...     return a + b
+>>> signature_of(add).parameters["required"]
+['a']
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from spanseal.errors import UsageError
+from spanseal.genai.plain import plain
+from spanseal.tools.docstring import described
+from spanseal.tools.shape import Shape, object_schema, shape_of
+
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What a function takes and gives. ``returns`` is None where the annotation promises nothing checkable."""
+
+    description: str
+    parameters: dict[str, Any]
+    shapes: Mapping[str, Shape]
+    returns: dict[str, Any] | None
+
+    def bind(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The keyword arguments for values that follow ``parameters``; what is absent keeps its default."""
+        return {name: self.shapes[name].convert(value) for name, value in arguments.items()}
+
+
+def signature_of(function: Callable[..., Any]) -> Signature:
+    """Read ``function``. Raises :class:`UsageError` naming the parameter that JSON cannot carry."""
+    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        target = function if inspect.isroutine(function) else type(function).__call__
+        hints = get_type_hints(target, include_extras=True)
+    except Exception as error:
+        raise UsageError(f"tool {name}: its annotations cannot be read: {error}") from error
+    text, notes = described(function.__doc__)
+    shapes: dict[str, Shape] = {}
+    required: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        place = f"tool {name}, parameter {parameter.name}"
+        if parameter.kind not in _NAMED:
+            raise UsageError(f"{place}: a tool's parameters have names; no *args, **kwargs or positional-only ones")
+        if parameter.name not in hints:
+            raise UsageError(f"{place}: it has no annotation; annotate it, so that the model knows what to pass")
+        shape = shape_of(hints[parameter.name], place).described(notes.get(parameter.name, ""))
+        if parameter.default is inspect.Parameter.empty:
+            required.append(parameter.name)
+        else:
+            shape = Shape(shape.schema | {"default": plain(parameter.default)}, shape.convert)
+        shapes[parameter.name] = shape
+    return Signature(text, object_schema(shapes, required), shapes, _returned(hints.get("return", Any)))
+
+
+def _returned(annotation: Any) -> dict[str, Any] | None:
+    try:
+        schema = shape_of(annotation).schema
+    except UsageError:
+        return None
+    return schema or None

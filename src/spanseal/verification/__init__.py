@@ -1,0 +1,1 @@
+"""Run-time checks of what a model answered, before anyone uses it."""

@@ -1,0 +1,102 @@
+"""Runs checks on an answer, in a span with one evaluation event per check. Imports telemetry.
+
+A failed verification is a verdict, and the span's status tells it: ERROR with ``error.type`` ``verification_failed``.
+Warnings leave the status alone.
+
+>>> from spanseal.verification.checks.not_empty import NotEmptyCheck
+>>> VerificationPipeline([NotEmptyCheck()]).run(LLMResponse(" ", "m")).passed
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from opentelemetry.trace import Span
+
+from spanseal.errors import UsageError
+from spanseal.genai import semconv
+from spanseal.genai.messages import LLMResponse
+from spanseal.telemetry.spans import add_event, open_span
+from spanseal.telemetry.tracing import fail
+from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult
+
+FAILED = "verification_failed"
+
+
+class VerificationPipeline:
+    """Checks in order. ``fail_fast`` stops at the first failure of severity ``error``; otherwise all run."""
+
+    def __init__(
+        self, checks: Sequence[VerificationCheck] = (), fail_fast: bool = True, name: str = "default"
+    ) -> None:
+        for check in checks:
+            if not isinstance(check, VerificationCheck):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+                raise UsageError(f"VerificationPipeline: {check!r} is no VerificationCheck; pass an instance")
+        self.checks = tuple(checks)
+        self.fail_fast = fail_fast
+        self.name = name
+
+    def having(self, *first: VerificationCheck) -> VerificationPipeline:
+        """A pipeline with these checks before its own."""
+        return VerificationPipeline((*first, *self.checks), self.fail_fast, self.name)
+
+    def run(self, response: LLMResponse) -> VerificationReport:
+        """The verdict of all checks on ``response``. Never raises for a check's sake."""
+        with open_span(self._span_name) as span:
+            results: list[VerificationResult] = []
+            for check in self.checks:
+                try:
+                    results.append(_whole(check, check.check(response)))
+                except Exception as error:  # noqa: BLE001 - a check that raises is a failed check
+                    results.append(_raised(check, error))
+                if self.fail_fast and results[-1].fails:
+                    break
+            return self._report(span, results)
+
+    async def arun(self, response: LLMResponse) -> VerificationReport:
+        """The same, awaiting each check."""
+        with open_span(self._span_name) as span:
+            results: list[VerificationResult] = []
+            for check in self.checks:
+                try:
+                    results.append(_whole(check, await check.acheck(response)))
+                except Exception as error:  # noqa: BLE001 - a check that raises is a failed check
+                    results.append(_raised(check, error))
+                if self.fail_fast and results[-1].fails:
+                    break
+            return self._report(span, results)
+
+    @property
+    def _span_name(self) -> str:
+        return semconv.SPAN_VERIFICATION.format(pipeline=self.name)
+
+    def _report(self, span: Span, results: list[VerificationResult]) -> VerificationReport:
+        skipped = tuple(check.name for check in self.checks[len(results):])
+        report = VerificationReport(tuple(results), self.name, skipped)
+        for result in results:
+            clear = {
+                semconv.EVALUATION_NAME: result.check_name,
+                semconv.EVALUATION_SCORE_LABEL: "pass" if result.passed else "fail",
+                semconv.CHECK_SEVERITY: result.severity,
+            }
+            add_event(span, semconv.EVENT_EVALUATION_RESULT, clear, {semconv.EVALUATION_EXPLANATION: result.message})
+        span.set_attribute(semconv.VERIFICATION_PIPELINE, self.name)
+        span.set_attribute(semconv.VERIFICATION_PASSED, report.passed)
+        span.set_attribute(semconv.VERIFICATION_CHECKS_RUN, len(results))
+        span.set_attribute(semconv.VERIFICATION_CHECKS_FAILED, [r.check_name for r in results if not r.passed])
+        if not report.passed:
+            fail(span, FAILED, report.reason)
+        return report
+
+
+def _whole(check: VerificationCheck, result: object) -> VerificationResult:
+    if isinstance(result, VerificationResult):
+        return result
+    return VerificationResult(False, check.name, f"the check gave {type(result).__name__}, not a VerificationResult")
+
+
+def _raised(check: VerificationCheck, error: Exception) -> VerificationResult:
+    """A broken check says nothing about the answer: it fails whatever its severity, and names its error."""
+    message = f"the check itself failed: {type(error).__name__}: {error}"
+    return VerificationResult(False, check.name, message, "error", {"error_type": type(error).__name__})
