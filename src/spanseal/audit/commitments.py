@@ -23,12 +23,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from spanseal.audit.tlog.hashes import leaf_hash, node_hash
+from spanseal.audit.tlog.hashes import leaf_hash, root_hash
 
 SALT_BYTES: Final = 16
 DIGEST_BYTES: Final = 16
 KEY_BYTES: Final = 32
-EMPTY_ROOT: Final = hashlib.sha256(b"").digest()
 
 _PLAIN_RUN_ID: Final = re.compile(r"[0-9A-Za-z._-]{1,96}")
 
@@ -79,15 +78,7 @@ def commit_slices(key: bytes, leaf: int, slices: Sequence[bytes]) -> tuple[bytes
 
 def slice_root(commitments: Sequence[bytes]) -> bytes:
     """One RFC 6962 root over the commitments, so that one slice can be disclosed with a short proof."""
-    if not commitments:
-        return EMPTY_ROOT
-    level = [leaf_hash(item) for item in commitments]
-    while len(level) > 1:
-        paired = [node_hash(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
-        if len(level) % 2:
-            paired.append(level[-1])
-        level = paired
-    return level[0]
+    return root_hash([leaf_hash(item) for item in commitments])
 
 
 def dedup_digest(key: bytes, raw: bytes) -> bytes:

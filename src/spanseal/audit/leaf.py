@@ -18,7 +18,8 @@ UTF-8 preceded by its length in one / two bytes; each record has exactly one enc
 
 Leaf 0 is the key event that opens the log. The batch leaf is the last of its frame and binds the frame's body
 (``segment``). A span leaf *without content* (its scope was erased before it came) has an all-zero root; a range that
-covers such a span is not checkable and has an all-zero hash. Slice numbers: 0 is the context (resource, scope and
+covers such a span is not checkable and has an all-zero hash. A range's bytes are its lines with their line feeds, as
+they stood in the source. Slice numbers: 0 is the context (resource, scope and
 their schema URLs), then the span's private values in order. Pure.
 """
 

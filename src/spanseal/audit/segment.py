@@ -9,14 +9,15 @@ last has reached 64 MiB. A frame can be read alone. Integers are big-endian::
     skeletons (zstd)   per span leaf, in order:  u32 length | skeleton record
               record = u16 m | m x u8 kind (0 AnyValue object, 1 string) | (m + 1) x ( u32 length | piece )
     lines (zstd)       u32 lines | per line, in order of input:
-                       u16 range | u16 group | u8 state | u32 n | n x u64 index of a span leaf
+                       u64 start | u64 end | u16 range | u32 group | u8 state | u32 n | n x u64 index of a span leaf
     digests            per span leaf with content: 16 dedup digest | slices x 32 commitment
                        per unparsable leaf: 32 commitment
     groups             u32 groups | per group: u16 scopes | scopes x text8 | u32 length | 12 nonce | ciphertext
 
 A line's state: 0 its glue (the bytes between its spans) is stored in its group; 1 it is unparsable, its group is the
 scope of the unparsable leaf, n is 1; 2 its glue is not stored, because a scope of the line was erased before it came
-(group 65535). The index of a duplicate's leaf may lie before this frame. What a group holds: ``segment_slices``.
+(group 2**32 - 1). Start and end are its place in the source; they span one byte more than the line has where its line
+feed is not part of it. The index of a duplicate's leaf may lie before this frame. Groups: ``segment_slices``.
 
 The frame's last leaf is its batch leaf and holds the SHA-256 of ``body``; the leaves are held by the tree; magic,
 length, CRC and first index by strict reading. No byte of a signed frame is free. Pure but for zlib and zstandard.
@@ -42,14 +43,14 @@ HEADER: Final = struct.Struct(">4sII")
 MAX_PAYLOAD: Final = 1 << 30
 MAX_PLAIN: Final = 1 << 30
 SEGMENT_ROLL: Final = 64 << 20
-NO_GROUP: Final = 0xFFFF
+NO_GROUP: Final = 0xFFFF_FFFF
 NONCE_BYTES: Final = 12
 
 LINE_STORED: Final = 0
 LINE_UNPARSABLE: Final = 1
 LINE_WITHOUT_GLUE: Final = 2
 
-_LINE: Final = struct.Struct(">HHBI")
+_LINE: Final = struct.Struct(">QQHIBI")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class LineEntry:
-    """One input line: which range and group it belongs to, and the span leaves that make it up."""
+    """One input line: its place in the source, its range and group, and the leaves that make it up."""
 
+    start: int
+    end: int
     range: int
     group: int
     state: int
@@ -177,7 +180,9 @@ def encode_body(
     skeleton_part = b"".join(piece for record in skeletons for piece in (len(record).to_bytes(4), record))
     line_part = [len(lines).to_bytes(4)]
     for line in lines:
-        line_part.append(_LINE.pack(line.range, line.group, line.state, len(line.leaves)))
+        line_part.append(
+            _LINE.pack(line.start, line.end, line.range, line.group, line.state, len(line.leaves))
+        )
         line_part.append(struct.pack(f">{len(line.leaves)}Q", *line.leaves))
     group_part = [len(groups).to_bytes(4)]
     for group in groups:
@@ -227,12 +232,12 @@ def _read_lines(data: bytes, groups: int) -> tuple[LineEntry, ...]:
     cursor = Cursor(data, "lines")
     lines: list[LineEntry] = []
     for _ in range(cursor.u32()):
-        number, group, state, count = _LINE.unpack(cursor.view(_LINE.size))
+        start, end, number, group, state, count = _LINE.unpack(cursor.view(_LINE.size))
         if state > LINE_WITHOUT_GLUE or (state == LINE_UNPARSABLE and count != 1):
             raise FormatError(f"lines: line {len(lines)} has an impossible state")
         if (group == NO_GROUP) != (state == LINE_WITHOUT_GLUE) or (group != NO_GROUP and group >= groups):
             raise FormatError(f"lines: line {len(lines)} names group {group} of {groups}")
-        lines.append(LineEntry(number, group, state, struct.unpack(f">{count}Q", cursor.view(8 * count))))
+        lines.append(LineEntry(start, end, number, group, state, struct.unpack(f">{count}Q", cursor.view(8 * count))))
     cursor.end()
     return tuple(lines)
 

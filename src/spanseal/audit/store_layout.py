@@ -1,0 +1,132 @@
+"""Names of a store's files, and how a head's history and a folder of segments are read. Changes nothing.
+
+::
+
+    checkpoint         the signed head (signed note)
+    checkpoints.log    every head that was published, in order: each note followed by an empty line
+    seg/<20 digits>.seg   segments, named by their first leaf (``segment``)
+    tile/...           tiles and entry bundles (C2SP tlog-tiles)
+    lock               empty; the writer holds an flock on it
+    idx/               a cache, rebuilt from the segments; nothing in it is believed
+
+No other file belongs into a store. ``checkpoint.tmp`` can be left behind by a crash; the next writer removes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from spanseal.audit.segment import HEADER, Frame, decode_header, decode_payload
+from spanseal.audit.tlog.note import MAX_NOTE
+from spanseal.errors import FormatError, NotAStoreError
+
+CHECKPOINT: Final = "checkpoint"
+CHECKPOINT_TMP: Final = "checkpoint.tmp"
+HISTORY: Final = "checkpoints.log"
+LOCK: Final = "lock"
+SEGMENTS: Final = "seg"
+TILES: Final = "tile"
+INDEX: Final = "idx"
+
+_SEGMENT: Final = re.compile(r"([0-9]{20})\.seg")
+
+
+class FrameDamageError(FormatError):
+    """A frame that cannot be read: where it begins, and whether the file simply ends inside it or its CRC is off."""
+
+    def __init__(self, message: str, path: Path, offset: int, *, torn: bool) -> None:
+        super().__init__(message)
+        self.path = path
+        self.offset = offset
+        self.torn = torn
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFrame:
+    """A frame and where it lies: ``offset`` of its header in ``path``, ``end`` behind it."""
+
+    path: Path
+    offset: int
+    end: int
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One note of the history: its bytes and their offset; ``complete`` is false for what a crash cut off."""
+
+    offset: int
+    note: bytes
+    complete: bool
+
+
+def segment_name(first: int) -> str:
+    """File name of the segment whose first leaf has this index."""
+    return f"{first:020d}.seg"
+
+
+def segment_first(name: str) -> int | None:
+    """Index of a segment's first leaf by its file name; None if it is no segment's name."""
+    match = _SEGMENT.fullmatch(name)
+    return int(match[1]) if match else None
+
+
+def segments_of(root: Path) -> list[Path]:
+    """The segments of a store, in order. :class:`NotAStoreError` if the folder holds no store."""
+    if not root.is_dir():
+        raise NotAStoreError(f"{root} is no folder: give the folder that `spanseal seal` wrote")
+    folder = root / SEGMENTS
+    if not folder.is_dir() and not (root / CHECKPOINT).exists():
+        raise NotAStoreError(f"{root} is no audit store: it has neither {CHECKPOINT} nor {SEGMENTS}/")
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if segment_first(path.name) is not None)
+
+
+def read_frames(path: Path, start: int = 0) -> Iterator[PlacedFrame]:
+    """The frames of a segment from byte ``start`` on, one in memory at a time.
+
+    Raises :class:`FrameDamageError` at the first that cannot be read.
+    """
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        offset = file.seek(start)
+        while offset < size:
+            header = file.read(HEADER.size)
+            try:
+                length, crc = decode_header(header)
+                payload = file.read(min(length, size - offset - HEADER.size))
+                if len(payload) < length:
+                    raise FormatError(f"frame of {length} bytes is cut off after {len(payload)}")
+                frame = decode_payload(payload, crc)
+            except FormatError as error:
+                raise FrameDamageError(str(error), path, offset, torn=True) from error
+            end = offset + HEADER.size + length
+            yield PlacedFrame(path, offset, end, frame)
+            offset = end
+
+
+def read_history(path: Path) -> Iterator[HistoryEntry]:
+    """The notes of a history in order, one in memory at a time; what is left without its end comes last.
+
+    Raises :class:`FormatError` for a note that is longer than any note may be.
+    """
+    with path.open("rb") as file:
+        offset = 0
+        lines: list[bytes] = []
+        size = blank = 0
+        for line in file:
+            lines.append(line)
+            size += len(line)
+            blank += line == b"\n"
+            if blank == 2:
+                yield HistoryEntry(offset, b"".join(lines[:-1]), complete=True)
+                offset, lines, size, blank = offset + size, [], 0, 0
+            elif size > MAX_NOTE:
+                raise FormatError(f"{path.name}: the entry at byte {offset} is longer than a head can be")
+        if lines:
+            yield HistoryEntry(offset, b"".join(lines), complete=False)

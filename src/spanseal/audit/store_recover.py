@@ -1,0 +1,173 @@
+"""What a writer finds when it opens a store: the crash table. Decides, and repairs only what was never signed.
+
+=======================================  ==========================================================================
+found                                    done
+=======================================  ==========================================================================
+nothing, or only a torn first frame      a new log: the frame with leaf 0 is written
+torn last frame (length or CRC is off)   never signed: cut off; its input is read again
+whole frames beyond the signed head      kept: they are signed and published
+tiles or bundles missing or different    rebuilt from the segments, whose root is the signed one
+history without its last head            the head is appended
+history with a head newer than the head  STOP: an older head was put back
+head larger than the frames, other root  STOP: storage was lost or changed; never signed again
+a whole frame with wrong content         STOP
+=======================================  ==========================================================================
+
+Imports the format modules of audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spanseal.audit.leaf import BatchLeaf, KeyEventLeaf, decode_leaf
+from spanseal.audit.segment import HEADER, MAGIC, decode_header, decode_payload
+from spanseal.audit.store_layout import (
+    CHECKPOINT,
+    HISTORY,
+    FrameDamageError,
+    PlacedFrame,
+    read_frames,
+    read_history,
+    segment_first,
+    segments_of,
+)
+from spanseal.audit.store_tiles import TileWriter
+from spanseal.audit.tlog.checkpoint import Checkpoint
+from spanseal.audit.tlog.note import Note
+from spanseal.errors import FormatError, StoreStoppedError
+
+
+@dataclass(slots=True)
+class Recovered:
+    """The state a store was found in. ``torn`` is where to cut the last segment off, if its last frame is torn."""
+
+    tiles: TileWriter
+    head: Checkpoint | None = None
+    head_note: bytes = b""
+    opening: KeyEventLeaf | None = None
+    positions: dict[str, int] = field(default_factory=dict[str, int])
+    segment: Path | None = None
+    torn: tuple[Path, int] | None = None
+    repaired: list[str] = field(default_factory=list[str])
+    index_at: int = -1
+    """The size at which the index's root was met, -1 if it never was: then it is of another tree."""
+
+
+def stop(root: Path, found: str) -> StoreStoppedError:
+    """The error for a store that must not be written: what was found, and that evidence is to be kept."""
+    return StoreStoppedError(
+        f"{root}: {found}. Nothing was changed or signed. Keep this folder as it is, run `spanseal verify` on it, "
+        "and restore the lost data from a copy, or begin a new store"
+    )
+
+
+def recover(root: Path, tiles: TileWriter, index: tuple[int, bytes]) -> Recovered:
+    """Read a store's segments and head; StoreStoppedError if it must not be written. Changes only tiles.
+
+    ``index`` is the size and root that the index claims to be of.
+    """
+    found = Recovered(tiles)
+    _read_head(root, found)
+    signed = found.head.size if found.head else 0
+    for placed in _frames(root, found):
+        entries = placed.frame.entries
+        if placed.frame.first != tiles.size:
+            raise stop(root, f"{placed.path.name} holds leaf {placed.frame.first} where {tiles.size} is due")
+        if tiles.size == 0:
+            found.opening = _opening(root, entries)
+        _positions(root, placed, found)
+        found.repaired += tiles.check(entries)
+        if tiles.size == index[0] and tiles.root() == index[1]:
+            found.index_at = tiles.size
+        if found.head and tiles.size == signed and tiles.root() != found.head.root:
+            raise stop(root, f"the frames up to leaf {signed} have another root than the signed head")
+        if found.head and tiles.size > signed > placed.frame.first:
+            raise stop(root, f"the signed head ({signed} leaves) ends inside the frame at leaf {placed.frame.first}")
+    if tiles.size < signed:
+        raise stop(root, f"the signed head covers {signed} leaves, the segments hold {tiles.size}")
+    found.repaired += tiles.check_edge()
+    return found
+
+
+def missing_history(root: Path, found: Recovered) -> tuple[int, bytes] | None:
+    """(bytes of the history to keep, bytes to append) to make its last entry the head; None if it is so already."""
+    if not found.head_note:
+        return None
+    path = root / HISTORY
+    end, last = 0, b""
+    if path.exists():
+        for entry in read_history(path):
+            if entry.complete:
+                end, last = entry.offset + len(entry.note) + 1, entry.note
+    if last == found.head_note:
+        return None if path.stat().st_size == end else (end, b"")
+    if last and found.head and Checkpoint.parse(Note.parse(last).text).size > found.head.size:
+        raise stop(root, "the history of heads holds a newer head than the checkpoint: an older one was put back")
+    return end, found.head_note + b"\n"
+
+
+def _read_head(root: Path, found: Recovered) -> None:
+    path = root / CHECKPOINT
+    if not path.exists():
+        if (root / HISTORY).exists():
+            raise stop(root, f"{HISTORY} is there but {CHECKPOINT} is not")
+        return
+    found.head_note = path.read_bytes()
+    try:
+        found.head = Checkpoint.parse(Note.parse(found.head_note).text)
+    except FormatError as error:
+        raise stop(root, f"the signed head {CHECKPOINT} is damaged ({error})") from error
+
+
+def _frames(root: Path, found: Recovered) -> Iterator[PlacedFrame]:
+    segments = segments_of(root)
+    for path in segments:
+        found.segment = path
+        if segment_first(path.name) != found.tiles.size:
+            raise stop(root, f"segment {path.name} does not begin with leaf {found.tiles.size}")
+        try:
+            yield from read_frames(path)
+        except FrameDamageError as error:
+            if path != segments[-1] or _whole_frame_behind(path, error.offset):
+                raise stop(root, f"{path.name}, byte {error.offset}: {error}") from error
+            found.torn = (path, error.offset)
+
+
+def _whole_frame_behind(path: Path, offset: int) -> bool:
+    """Whether a good frame lies behind a bad one: then the bad one was not torn by a crash."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        rest = file.read()
+    at = rest.find(MAGIC, 1)
+    while at >= 0:
+        try:
+            length, crc = decode_header(rest[at : at + HEADER.size])
+            decode_payload(rest[at + HEADER.size : at + HEADER.size + length], crc)
+        except FormatError:
+            at = rest.find(MAGIC, at + 1)
+        else:
+            return True
+    return False
+
+
+def _opening(root: Path, entries: tuple[bytes, ...]) -> KeyEventLeaf:
+    try:
+        leaf = decode_leaf(entries[0])
+    except FormatError as error:
+        raise stop(root, f"leaf 0 cannot be read ({error})") from error
+    if not isinstance(leaf, KeyEventLeaf):
+        raise stop(root, "leaf 0 is not the key event that opens a log")
+    return leaf
+
+
+def _positions(root: Path, placed: PlacedFrame, found: Recovered) -> None:
+    try:
+        batch = decode_leaf(placed.frame.entries[-1])
+    except FormatError as error:
+        raise stop(root, f"{placed.path.name}, byte {placed.offset}: batch leaf cannot be read ({error})") from error
+    if isinstance(batch, BatchLeaf):
+        for item in batch.ranges:
+            found.positions[item.source] = item.end
