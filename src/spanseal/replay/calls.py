@@ -1,0 +1,92 @@
+"""A chat span to a :class:`Call`: what was asked, what came back, and how faithfully it can be sent again.
+
+May import ``records``, ``genai`` and the siblings. The exact request comes from the replay record; where that is
+not whole, the conventions' attributes give what they hold. Never raises on content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeVar
+
+from spanseal.errors import SpansealError
+from spanseal.genai import semconv
+from spanseal.genai.messages import ChatRequest, LLMResponse, Usage
+from spanseal.genai.semconv_messages import tools_from_semconv
+from spanseal.records.replay_read import Rebuilt, rebuild, recorded_request, recorded_response
+from spanseal.replay.attributes import Attributes
+from spanseal.replay.content import messages_of
+from spanseal.replay.run import Call, Replayable
+from spanseal.replay.sources.base import SourceSpan
+
+T = TypeVar("T")
+_BROKEN: Final = (SpansealError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
+def read_call(span: SourceSpan, of: Attributes, told: dict[str, Any]) -> Call:
+    """The call that a chat span tells."""
+    call = Call(
+        **told,
+        attempt=of.integer(semconv.LLM_ATTEMPT) or 1,
+        provider=of.text(semconv.PROVIDER_NAME),
+        model=of.text(semconv.RESPONSE_MODEL) or of.text(semconv.REQUEST_MODEL),
+        usage=_usage(of),
+        finish_reasons=of.texts(semconv.RESPONSE_FINISH_REASONS),
+        stream_end=of.text(semconv.LLM_STREAM_END),
+        http_attempts=sum(event.name == semconv.EVENT_HTTP_ATTEMPT for event in span.record.events),
+    )
+    return _with_request(replace(call, response=_response(of, call)), span, of)
+
+
+def _with_request(call: Call, span: SourceSpan, of: Attributes) -> Call:
+    seen = messages_of(of, semconv.INPUT_MESSAGES)
+    if base := of.text(semconv.HISTORY_BASE):
+        return replace(call, messages=seen, replay_reason=f"only the messages new since span {base} were recorded")
+    attributes = span.record.attributes
+    rebuilt = _safely(rebuild, attributes, of) or Rebuilt(None, "no", "the replay record is broken")
+    request: ChatRequest | None = None
+    if rebuilt.grade != "no":
+        request = _safely(recorded_request, attributes, of)
+    if request is None:
+        tools = tuple(tool.name for tool in tools_from_semconv(of.json(semconv.TOOL_DEFINITIONS)))
+        reason = rebuilt.reason if span.content == "open" else f"content {span.content}"
+        return replace(call, messages=seen, tools=tools, replay_reason=reason)
+    return replace(
+        call,
+        messages=request.messages,
+        request=request,
+        tools=tuple(tool.name for tool in request.tools),
+        replayable=_grade(rebuilt),
+        replay_reason=rebuilt.reason,
+    )
+
+
+def _grade(rebuilt: Rebuilt) -> Replayable:
+    return "semantic" if rebuilt.grade == "no" else rebuilt.grade
+
+
+def _usage(of: Attributes) -> Usage:
+    return Usage(
+        input_tokens=of.integer(semconv.USAGE_INPUT_TOKENS),
+        output_tokens=of.integer(semconv.USAGE_OUTPUT_TOKENS),
+        reasoning_tokens=of.integer(semconv.USAGE_REASONING_TOKENS),
+        cache_read_tokens=of.integer(semconv.USAGE_CACHE_READ_TOKENS),
+        cache_write_tokens=of.integer(semconv.USAGE_CACHE_WRITE_TOKENS),
+    )
+
+
+def _response(of: Attributes, call: Call) -> LLMResponse | None:
+    """The answer with the time it took; None where there was none or it was not recorded."""
+    messages_of(of, semconv.OUTPUT_MESSAGES)  # for its notes
+    response = _safely(recorded_response, of.values, of)
+    return None if response is None else replace(response, latency_ms=call.duration_ms or 0.0)
+
+
+def _safely(read: Callable[[Mapping[str, Any]], T], attributes: Mapping[str, Any], of: Attributes) -> T | None:
+    """What is recorded may be anything; a reader shows the rest and says what it could not read."""
+    try:
+        return read(attributes)
+    except _BROKEN as error:
+        of.odd("content", f"the replay record cannot be read: {type(error).__name__}: {error}")
+        return None

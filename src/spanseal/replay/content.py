@@ -1,0 +1,47 @@
+"""Messages in an attribute, in whatever state they are. May import ``genai`` and the siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from spanseal.genai import semconv
+from spanseal.genai.messages import Message
+from spanseal.genai.semconv_messages import messages_from_semconv
+from spanseal.replay.attributes import Attributes
+
+_OMITTED: Final = "spanseal.omitted"
+
+
+def messages_of(of: Attributes, key: str) -> tuple[Message, ...]:
+    """The messages in the attribute; none, with a note, where it holds something else."""
+    value = of.json(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        of.odd("content", f"{key}: {omitted(value) or 'not a list of messages'}")
+        return ()
+    items = list(value)
+    if key == semconv.SYSTEM_INSTRUCTIONS:
+        items = [{"role": "system", "parts": items}] if items else []
+    try:
+        found = messages_from_semconv(items)
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        of.odd("content", f"{key}: not messages ({type(error).__name__}: {error})")
+        return ()
+    if len(found) != len(items):
+        of.odd("content", f"{key}: {len(items) - len(found)} items are no messages")
+    return found
+
+
+def omitted(value: object) -> str:
+    """In words, the mark that a value over the size policy leaves; empty if ``value`` is no such mark.
+
+    >>> omitted({"spanseal.omitted": {"bytes": 9, "sha256": "ab"}})
+    'too large to be recorded (9 bytes, sha256 ab)'
+    """
+    mark = cast("Mapping[str, Any]", value).get(_OMITTED) if isinstance(value, Mapping) else None
+    if not isinstance(mark, Mapping):
+        return ""
+    told = cast("Mapping[str, Any]", mark)
+    return f"too large to be recorded ({told.get('bytes')} bytes, sha256 {told.get('sha256')})"

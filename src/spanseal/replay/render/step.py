@@ -1,0 +1,55 @@
+"""One step from the model's side: what it saw, was offered and answered, and what was decided and done about it.
+
+May import ``replay.run``, rich's text and the siblings. Content is shown in full behind a bar, so that no content can
+pass for a line of the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from spanseal.replay.render.labels import label
+from spanseal.replay.render.text import FANCY, Marks, safe
+from spanseal.replay.render.tree import shortened
+from spanseal.replay.render.words import as_json, message_text
+from spanseal.replay.run import Call, Part, Step, ToolUse
+
+
+def step_view(step: Step, width: int = 100, marks: Marks = FANCY) -> Iterator[Text]:
+    """The lines of the picture; lines of content may be longer than ``width`` and are left to the terminal."""
+    yield shortened(label(step, marks).line, width, marks)
+    parts: Sequence[Part] = (*step.decisions, *step.calls, *step.verifications, *step.tools)
+    for part in sorted(parts, key=lambda part: part.started):
+        yield Text("")
+        made = label(part, marks)
+        yield shortened(made.line, width, marks)
+        if isinstance(part, Call):
+            yield from _call(part, marks)
+        elif isinstance(part, ToolUse):
+            yield from _shown("given", as_json(part.arguments) if part.arguments is not None else "", marks)
+            yield from _shown("gave", as_json(part.result) if part.result is not None else "", marks)
+        else:
+            for text in made.below:
+                yield Text("  ").append(text)
+
+
+def _call(call: Call, marks: Marks) -> Iterator[Text]:
+    if not call.messages:
+        why = f"content {call.content}" if call.content != "open" else call.replay_reason or "not captured"
+        yield Text(f"  messages: not here ({safe(why, marks)})", "yellow")
+    for number, message in enumerate(call.messages, 1):
+        yield from _shown(f"{number} {message.role}", message_text(message), marks)
+    if call.tools:
+        yield Text("  tools offered: ", "dim").append(", ".join(safe(name, marks) for name in call.tools))
+    if call.response is None:
+        yield Text("  no answer recorded", "yellow")
+        return
+    yield from _shown("answer", message_text(call.response.message), marks, "bold")
+
+
+def _shown(title: str, text: str, marks: Marks, style: str = "") -> Iterator[Text]:
+    yield Text(f"  {safe(title, marks)}", "dim")
+    for line in safe(text, marks, lines=True).split("\n"):
+        yield Text(f"    {marks.pipe.strip()} ", "dim").append(line, style or "default")

@@ -1,0 +1,115 @@
+"""A run as a tree for the terminal. May import ``replay.run``, rich's text and the siblings.
+
+The left column is the time since the run's start in seconds; a sign marks what ran beside its elder sibling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich.text import Text
+
+from spanseal.replay.note import Note
+from spanseal.replay.render.labels import label
+from spanseal.replay.render.text import FANCY, Marks, safe
+from spanseal.replay.render.words import count, duration, instant, message_text, tokens, total
+from spanseal.replay.run import Node, Run
+
+_CLOCK: Final = 9
+_GRADES: Final = {
+    "complete": "green",
+    "unnumbered": "yellow",
+    "truncated": "yellow",
+    "gapped": "red",
+    "conflicting": "bold red",
+}
+_OUTCOMES: Final = {"completed": "green", "escalated": "magenta"}
+
+_UNREADABLE: Final = {
+    "withheld": "the run's content key is not here (--content-keys DIR)",
+    "erased": "its key was destroyed on purpose, and the log says so",
+    "missing": "neither content nor an erasure is in the store",
+}
+
+
+def tree(run: Run, width: int = 100, marks: Marks = FANCY) -> Iterator[Text]:
+    """The lines of the picture, none wider than ``width`` cells."""
+    for line in _lines(run, marks):
+        yield shortened(line, width, marks)
+
+
+def shortened(line: Text, width: int, marks: Marks) -> Text:
+    """The line cut to the width, the cut marked."""
+    if line.cell_len > width:
+        line.truncate(max(width - len(marks.more), 1))
+        line.append(marks.more, "dim")
+    return line
+
+
+def notes(found: Sequence[Note], marks: Marks) -> Iterator[Text]:
+    """Notes, each a line."""
+    for note in found:
+        yield Text(f"{marks.warn} ", "yellow").append(safe(str(note), marks))
+
+
+def _lines(run: Run, marks: Marks) -> Iterator[Text]:
+    yield from head(run, marks)
+    for message in run.question:
+        yield _said(message.role, message_text(message), marks)
+    yield Text("")
+    for node in run.tree:
+        yield from _node(node, run.started, "", "", "", marks)
+    yield Text("")
+    for message in run.answer:
+        yield _said("answer", message_text(message), marks)
+    yield from notes(run.notes, marks)
+
+
+def head(run: Run, marks: Marks) -> Iterator[Text]:
+    """Who ran, how it ended, how long it took, and how whole the record is."""
+    line = Text("run ", "dim").append(safe(run.run_id, marks), "bold")
+    yield line.append(f" {safe(run.agent, marks)}", "bold cyan")
+    outcome = safe(run.outcome, marks) or "no outcome recorded"
+    line = Text("  ").append(outcome, _OUTCOMES.get(run.outcome, "bold red" if run.outcome else "yellow"))
+    if run.stop_reason:
+        line.append(f" ({safe(run.stop_reason, marks)})")
+    counted = [duration(run.duration_ms), count(len(run.steps), "step"), count(len(run.calls), "call")]
+    counted += [count(len(run.tools), "tool use"), tokens(total(run.calls), marks.arrow)]
+    line.append("".join(f" {marks.dot} {word}" for word in counted if word), "dim")
+    yield line
+    line = Text("  record ").append(run.grade, _GRADES[run.grade])
+    line.append(f" {marks.dot} {count(run.span_count, 'span')} {marks.dot} started {instant(run.started)}", "dim")
+    yield line.append(f" {marks.dot} trace {run.trace_id}", "dim")
+    if run.error:
+        yield Text(f"  {marks.bad} ", "bold red").append(safe(run.error, marks), "red")
+    for words, ids in (("inside run", (run.parent_run_id,)), ("started run", run.children)):
+        for run_id in filter(None, ids):
+            yield Text(f"  {words} {safe(run_id, marks)}", "dim")
+    if run.content != "open":
+        yield Text(f"  content {run.content}: {_UNREADABLE[run.content]}", "yellow")
+
+
+def _said(who: str, text: str, marks: Marks) -> Text:
+    return Text(f"  {safe(who, marks)}: ", "dim").append(safe(text.strip(), marks), "bold" if who == "answer" else "")
+
+
+def _node(node: Node, zero: int, lead: str, sign: str, beside: str, marks: Marks) -> Iterator[Text]:
+    made = label(node.part, marks)
+    clock = Text(_since(node.part.started, zero), "dim")
+    yield clock.append(lead + sign, "dim").append(beside, "magenta").append(made.line)
+    inner = lead + {marks.tee: marks.pipe, marks.last: " " * len(marks.last)}.get(sign, "")
+    for text in made.below:
+        bar = marks.pipe if node.children else " " * len(marks.pipe)
+        yield Text(" " * _CLOCK, "dim").append(inner + bar, "dim").append(text)
+    latest = 0
+    for index, child in enumerate(node.children):
+        overlaps = latest > child.part.started > 0
+        latest = max(latest, child.part.ended or 0)
+        branch = marks.last if index == len(node.children) - 1 else marks.tee
+        yield from _node(child, zero, inner, branch, f"{marks.beside} " if overlaps else "", marks)
+
+
+def _since(started: int, zero: int) -> str:
+    """The time since the start, right-aligned; blank where it is not known."""
+    return f"{(started - zero) / 1e9:{_CLOCK - 2}.3f}  " if started and zero else " " * _CLOCK
