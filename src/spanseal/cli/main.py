@@ -1,0 +1,105 @@
+"""The command ``spanseal``: finds its commands, and turns every end of a command into words and an exit code.
+
+0 good, 1 bad, 2 cannot judge, wrong usage or a fault of ours; 130 interrupted. May import everything below it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Annotated, Any, Final, cast
+
+import typer
+
+from spanseal import settings
+from spanseal.errors import SpansealError
+
+COMMANDS: Final = ("demo", "keygen", "seal", "serve", "verify", "runs", "show")
+_INTERRUPTED, _PIPE_CLOSED = 130, 141
+
+
+def application() -> typer.Typer:
+    """All commands that this installation has, each from ``spanseal.cli.<name>``, function of the same name."""
+    app = typer.Typer(
+        name="spanseal",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for name in COMMANDS:
+        if importlib.util.find_spec(f"spanseal.cli.{name}") is not None:
+            module = importlib.import_module(f"spanseal.cli.{name}")
+            app.command(name)(cast("Callable[..., Any]", getattr(module, name)))
+    return app
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line; returns its exit code and has said on stderr what went wrong."""
+    command = typer.main.get_command(application())
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = command.main(args=given, prog_name="spanseal", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, typer.Abort):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
+    except typer.TyperException as error:
+        return _misused(error)
+    except SpansealError as error:
+        _say(f"error: {error}")
+        return 2
+    except Exception as error:  # noqa: BLE001 - the last place where a fault can be put into words
+        return _bug(error)
+
+
+def main() -> None:
+    """The entry point of the installed script."""
+    sys.exit(run())
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"spanseal {version('spanseal')}")
+        raise typer.Exit
+
+
+def _options(
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and end.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    """Makes LLM agents verifiable: watch, check, stop, prove."""
+
+
+def _misused(error: typer.TyperException) -> int:
+    show = getattr(error, "show", None)
+    if callable(show):
+        show()
+    else:
+        _say(f"error: {error}")
+    return 2
+
+
+def _bug(error: Exception) -> int:
+    if settings.debug():
+        traceback.print_exception(error)
+    else:
+        _say(
+            f"error: unexpected {type(error).__name__}: {error}; this is a fault of spanseal, please report it "
+            "(SPANSEAL_DEBUG=1 shows where)"
+        )
+    return 2
+
+
+def _say(text: str) -> None:
+    typer.echo(" ".join(text.splitlines()).encode("utf-8", "backslashreplace").decode(), err=True)

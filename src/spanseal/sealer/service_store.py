@@ -1,0 +1,25 @@
+"""Opens the store of a sealer for writing. May import audit and the sealer's keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from spanseal.audit.content_keys import ContentKeys
+from spanseal.audit.store import StoreWriter
+from spanseal.sealer.keys import SealerKeys, check_apart
+
+
+@contextmanager
+def open_writer(store: Path, keys: SealerKeys) -> Iterator[StoreWriter]:
+    """The one writer of a store; made if there is none yet, brought to a good state after a crash.
+
+    Raises UsageError (keys and store in one another), StoreLockedError (another sealer runs), StoreStoppedError.
+    """
+    check_apart(keys.folder, store)
+    writer = StoreWriter.open(store, keys.signer(), ContentKeys(keys.content), origin=keys.origin)
+    try:
+        yield writer
+    finally:
+        writer.close()

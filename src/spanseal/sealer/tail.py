@@ -1,0 +1,269 @@
+"""Reads export files from where sealing ended: every complete line once, over rotation, truncation and restarts.
+
+The store remembers how far each source was sealed, in the same frame as the spans, so nothing is read twice and
+nothing is left out after a crash at any point. What could not be read is noted, never passed over in silence.
+May import records, errors and the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from spanseal.errors import OtlpError
+from spanseal.records import otlp
+from spanseal.sealer.seal import InputLine
+from spanseal.sealer.tail_files import HEAD, ExportFile, Unread, discover, fingerprint
+
+CHUNK: Final = 1 << 20
+MAX_LINE: Final = 256 << 20
+BATCH_BYTES: Final = 4 << 20
+BATCH_LINES: Final = 256
+HELD_FILES: Final = 64
+_DOCUMENT: Final = b'{"resourceSpans":'
+
+
+@dataclass(frozen=True, slots=True)
+class Torn:
+    """A last line without its end; it waits. ``offset`` is where it starts, ``size`` its bytes so far."""
+
+    path: Path
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A file that got shorter, or began anew: its bytes from ``sealed`` on, to ``seen`` at least, cannot be read."""
+
+    path: Path
+    source: str
+    sealed: int
+    seen: int
+
+    @property
+    def reason(self) -> str:
+        """For people and for the log."""
+        return f"{self.path.name} was cut short or begun anew: let the exporter append or rotate, never truncate"
+
+
+def complete_lines(file: BinaryIO, start: int, *, finished: bool) -> Iterator[tuple[int, int, bytes, bool]]:
+    """Cut a file into ``(start, end, raw, whole)`` from byte ``start`` on; ``raw`` is without its newline.
+
+    The last piece has ``whole`` false when its newline is missing and the file may still grow. A line over
+    ``MAX_LINE`` bytes comes in pieces, so memory stays bounded. Reads in chunks of ``CHUNK`` bytes.
+
+    >>> import io
+    >>> list(complete_lines(io.BytesIO(b"ab" + bytes([10]) + b"c"), 0, finished=False))
+    [(0, 3, b'ab', True), (3, 4, b'c', False)]
+    """
+    file.seek(start)
+    pieces: list[bytes] = []
+    held = 0
+    while chunk := file.read(CHUNK):
+        *ended, rest = chunk.split(b"\n")
+        for piece in ended:
+            raw = b"".join((*pieces, piece))
+            pieces.clear()
+            held = 0
+            yield start, start + len(raw) + 1, raw, True
+            start += len(raw) + 1
+        pieces.append(rest)
+        held += len(rest)
+        if held > MAX_LINE:
+            yield start, start + held, b"".join(pieces), True
+            start += held
+            pieces.clear()
+            held = 0
+    if held:
+        yield start, start + held, b"".join(pieces), finished
+
+
+def split_glued(line: InputLine) -> tuple[InputLine, ...]:
+    """Part a line in which several documents follow one another, as a full disk and a retry leave it.
+
+    Quotes in strings are escaped, so the mark of a document stands raw only where one begins; a line with one mark
+    costs one search. Whole documents are then read, and what was broken off is sealed as bytes that cannot be read.
+    """
+    marks: list[int] = []
+    while (at := line.raw.find(_DOCUMENT, marks[-1] + 1 if marks else 1)) > 0:
+        marks.append(at)
+    if not marks or _readable(line.raw):
+        return (line,)
+    edges = [0, *marks, len(line.raw)]
+    ends = [*(line.start + mark for mark in marks), line.end]
+    starts = [line.start, *ends[:-1]]
+    return tuple(
+        InputLine(line.source, start, end, line.raw[first:last])
+        for start, end, first, last in zip(starts, ends, edges[:-1], edges[1:], strict=True)
+    )
+
+
+def _readable(raw: bytes) -> bool:
+    try:
+        otlp.cut_line(raw)
+    except OtlpError:
+        return False
+    return True
+
+
+class Tail:
+    """Follows export files and folders. Not thread-safe; one tail per writer.
+
+    ``position(source)`` tells how many bytes of a source are sealed. Every batch that :meth:`poll` yields must be
+    sealed before the next one is taken, and a batch that could not be sealed must be tried again: the tail goes on
+    from where it read to.
+    """
+
+    def __init__(self, paths: Sequence[Path], position: Callable[[str], int]) -> None:
+        self._paths = tuple(paths)
+        self._position = position
+        self._offsets: dict[str, int] = {}
+        self._generations: dict[str, int] = {}
+        self._sources: dict[tuple[int, int], str] = {}
+        self._done: dict[tuple[int, int], tuple[int, int, bool]] = {}
+        self._held: OrderedDict[tuple[int, int], tuple[ExportFile, BinaryIO]] = OrderedDict()
+        self._torn: dict[tuple[int, int], Torn] = {}
+        self.unread: list[Unread] = []
+        self.gaps: list[Gap] = []
+        self.blank = 0
+
+    @property
+    def torn(self) -> list[Torn]:
+        """The torn last lines that wait, as of the last poll."""
+        return list(self._torn.values())
+
+    def poll(self) -> Iterator[list[InputLine]]:
+        """Read all files to their present end, in batches of at most 4 MiB (or one line) and 256 lines."""
+        batch: list[InputLine] = []
+        size = 0
+        for parts in self._new_lines():
+            grown = sum(len(part.raw) for part in parts)
+            if batch and (size + grown > BATCH_BYTES or len(batch) + len(parts) > BATCH_LINES):
+                yield batch
+                batch, size = [], 0
+            batch.extend(parts)
+            size += grown
+        if batch:
+            yield batch
+
+    def close(self) -> None:
+        """Let go of the open files."""
+        for _, handle in self._held.values():
+            handle.close()
+        self._held.clear()
+
+    def _new_lines(self) -> Iterator[tuple[InputLine, ...]]:
+        files, self.unread = discover(self._paths)
+        yield from self._vanished({file.key for file in files})
+        for file in files:
+            mark = (file.size, file.changed, file.finished)
+            if self._done.get(file.key) == mark:
+                continue
+            handle = self._open(file)
+            if handle is None:
+                continue
+            yield from self._read(handle, file, finished=file.finished)
+            self._done[file.key] = mark
+            if file.finished:
+                self._held.pop(file.key)[1].close()
+
+    def _vanished(self, present: set[tuple[int, int]]) -> Iterator[tuple[InputLine, ...]]:
+        """Files removed while we hold them: read on while they grow, then to their very end."""
+        for key in [key for key in self._held if key not in present]:
+            file, handle = self._held[key]
+            mark = (os.fstat(handle.fileno()).st_size, 0, True)
+            finished = self._done.get(key) == mark
+            yield from self._read(handle, file, finished=finished)
+            self._done[key] = mark
+            if finished:
+                self._forget(key)
+
+    def _forget(self, key: tuple[int, int]) -> None:
+        self._held.pop(key)[1].close()
+        for memory in (self._done, self._sources, self._torn):
+            memory.pop(key, None)
+
+    def _open(self, file: ExportFile) -> BinaryIO | None:
+        if file.key in self._held:
+            self._held.move_to_end(file.key)
+            return self._held[file.key][1]
+        try:
+            handle = file.path.open("rb")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self.unread.append(Unread(file.path, f"cannot be read: {error.strerror}"))
+            return None
+        status = os.fstat(handle.fileno())
+        if (status.st_dev, status.st_ino) != file.key:  # renamed between listing and opening: the next poll has it
+            handle.close()
+            return None
+        self._held[file.key] = (file, handle)
+        while len(self._held) > HELD_FILES:
+            self._held.popitem(last=False)[1][1].close()
+        return handle
+
+    def _read(self, handle: BinaryIO, file: ExportFile, *, finished: bool) -> Iterator[tuple[InputLine, ...]]:
+        self._torn.pop(file.key, None)
+        handle.seek(0)
+        name = fingerprint(handle.read(HEAD), whole=finished)
+        if name is None:
+            if file.size:
+                self._torn[file.key] = Torn(file.path, 0, file.size)
+            return
+        source, offset = self._resume(handle, file, f"file:{file.device:x}:{file.inode:x}:{name}")
+        for start, end, raw, whole in complete_lines(handle, offset, finished=finished):
+            if not whole:
+                self._torn[file.key] = Torn(file.path, start, end - start)
+                return
+            self._offsets[source] = end
+            if raw.strip():
+                yield split_glued(InputLine(source, start, end, raw))
+            else:
+                self.blank += 1
+
+    def _resume(self, handle: BinaryIO, file: ExportFile, base: str) -> tuple[str, int]:
+        """The source's name and where to go on; a file that was cut short goes on under a name of its own."""
+        size = os.fstat(handle.fileno()).st_size
+        before = self._sources.get(file.key)
+        if before is not None and before.split("~")[0] != base:
+            self._gap(file, before, self._offsets.get(before, 0))
+        generation = self._generation(base)
+        source = _named(base, generation)
+        known = source in self._offsets
+        offset = self._offsets[source] if known else self._position(source)
+        if offset > size or not (known or _ends_line(handle, offset, size)):
+            self._gap(file, source, offset)
+            self._generations[base] = generation + 1
+            source, offset = _named(base, generation + 1), 0
+        self._sources[file.key] = source
+        return source, offset
+
+    def _gap(self, file: ExportFile, source: str, sealed: int) -> None:
+        seen = self._done[file.key][0] if file.key in self._done else 0
+        self.gaps.append(Gap(file.path, source, sealed, max(sealed, seen)))
+
+    def _generation(self, base: str) -> int:
+        """How often a file of this name was cut short before; the store knows it too."""
+        if base not in self._generations:
+            generation = 0
+            while self._position(_named(base, generation + 1)) > 0:
+                generation += 1
+            self._generations[base] = generation
+        return self._generations[base]
+
+
+def _named(base: str, generation: int) -> str:
+    return f"{base}~{generation}" if generation else base
+
+
+def _ends_line(handle: BinaryIO, offset: int, size: int) -> bool:
+    if offset in (0, size):
+        return True
+    handle.seek(offset - 1)
+    return handle.read(1) == b"\n"

@@ -1,0 +1,143 @@
+"""Which export files there are, and which of them will not grow any more. Reads folders and heads of files only.
+
+A file is what lies behind (device, inode) and a hash of its first line, never its name: exporters rename on
+rotation, truncate on restart, and inodes are used again. May import errors and the standard library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from spanseal.errors import UsageError
+
+HEAD: Final = 4096
+"""How many bytes at most name a file; its first line does where that is shorter."""
+
+_EXPORT: Final = re.compile(r"\.jsonl?(\.\d+)?\Z")
+_ROTATED: Final = re.compile(r"-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(-[a-z]+)?\.jsonl?\Z|\.jsonl?\.\d+\Z")
+_PACKED: Final = re.compile(r"\.(zst|gz|proto|pb|binpb)(\.\d+)?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFile:
+    """One file as found: ``size`` in bytes, ``changed`` in ns; ``finished`` when its name says it was rotated away."""
+
+    path: Path
+    device: int
+    inode: int
+    size: int
+    changed: int
+    finished: bool
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What stays the same when the file is renamed."""
+        return self.device, self.inode
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file or folder that was asked for, or lies there, and cannot be read; ``why`` is fit to be shown."""
+
+    path: Path
+    why: str
+
+
+def rotated(name: str) -> bool:
+    """Whether a name is one that rotation gives, so that nobody appends to the file any more.
+
+    The collector's ``stem-<UTC>[-reason].ext`` (facts of its file exporter) and logrotate's ``name.1``.
+
+    >>> rotated("spans-2026-11-30T15-04-05.000-size.jsonl"), rotated("spans.jsonl.1"), rotated("spans.jsonl")
+    (True, True, False)
+    """
+    return _ROTATED.search(name) is not None
+
+
+def discover(paths: Iterable[Path]) -> tuple[list[ExportFile], list[Unread]]:
+    """Every export file of the given files and folders (one level), each once, oldest rotation first.
+
+    A file that is named brings its rotated siblings with it. What vanished in between is left out in silence; what
+    cannot be read is returned with the reason, so that nobody takes a partial reading for a whole one.
+    """
+    found: dict[tuple[int, int], ExportFile] = {}
+    unread: list[Unread] = []
+    for path in paths:
+        for candidate in _candidates(path, unread):
+            file = _look(candidate, unread)
+            if file is not None:
+                found.setdefault(file.key, file)
+    return list(found.values()), unread
+
+
+def demand(paths: Sequence[Path]) -> None:
+    """Refuse names that lead nowhere, before anything is sealed. Raises UsageError: the caller's path is wrong."""
+    if not paths:
+        raise UsageError("no export file or folder was named: give the folder that the spans are exported to")
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path}: no such file or folder; give the folder that the spans are exported to")
+        if not path.is_dir() and not path.is_file():
+            raise UsageError(f"{path}: neither a file nor a folder, so reading cannot go on where it ended")
+
+
+def fingerprint(head: bytes, *, whole: bool) -> str | None:
+    """Name a file's content by its first line, blank ones before it included, or by its first ``HEAD`` bytes.
+
+    Both stay as they are while the file is appended to. ``None`` while neither is there yet, unless ``whole``: the
+    file ends here and will not grow.
+
+    >>> fingerprint(b'{"a":1}', whole=False) is None
+    True
+    >>> fingerprint(b'{"a":1}\\n', whole=False) == fingerprint(b'{"a":1}\\n{"b":2}', whole=False)
+    True
+    """
+    head = head[:HEAD]
+    blank = len(head) - len(head.lstrip(b"\r\n"))
+    end = head.find(b"\n", blank)
+    if end >= 0:
+        head = head[: end + 1]
+    elif len(head) < HEAD and not whole:
+        return None
+    return hashlib.sha256(head).hexdigest()[:32]
+
+
+def _candidates(path: Path, unread: list[Unread]) -> Iterator[Path]:
+    folder = path if path.is_dir() else path.parent
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError as error:
+        unread.append(Unread(folder, f"cannot be listed: {error.strerror}"))
+        return
+    if folder != path:
+        stem = re.escape(path.stem)
+        sibling = re.compile(rf"{stem}-.*{re.escape(path.suffix)}|{re.escape(path.name)}\.\d+")
+        yield from (folder / name for name in names if rotated(name) and sibling.fullmatch(name))
+        yield path
+        return
+    for name in names:
+        if name.startswith("."):
+            continue
+        if _EXPORT.search(name):
+            yield folder / name
+        elif _PACKED.search(name):
+            unread.append(Unread(folder / name, "packed or binary export: set `compression: none` and `format: json`"))
+
+
+def _look(path: Path, unread: list[Unread]) -> ExportFile | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        unread.append(Unread(path, f"cannot be read: {error.strerror}"))
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return ExportFile(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, rotated(path.name))
