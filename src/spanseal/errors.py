@@ -23,6 +23,7 @@
     │   └── StoreStoppedError the store may not be written any more (failed fsync, lost or changed data)
     ├── TrustError            no keys to believe, or a wrong key file
     └── ReplayError           a recorded run that cannot be read or found as asked
+        └── BadStoreError     …because the audit store that holds it does not verify
 
 Every message names the place and what to do; ``str(error)`` is fit to be shown to a user as it is.
 """
@@ -121,3 +122,7 @@ class TrustError(SpansealError):
 
 class ReplayError(SpansealError):
     """A recorded run cannot be found or read as asked; the message lists what there is."""
+
+
+class BadStoreError(ReplayError):
+    """The audit store does not verify, so nothing was read from it. The message names what was found."""

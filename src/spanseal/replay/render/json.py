@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from spanseal.genai.messages import LLMResponse
 from spanseal.replay.forest import walk
 from spanseal.replay.render.words import iso
-from spanseal.replay.run import Part, Run
+from spanseal.replay.run import Part, Run, Step
 
 _DEEPEST: Final = 100
 _DERIVED: Final = frozenset({"steps", "calls", "tools", "verifications", "decisions", "tree"})
@@ -38,8 +38,19 @@ def run_summary(run: Run) -> dict[str, Any]:
 def run_document(run: Run) -> dict[str, Any]:
     """The whole run: its head, its notes, and the timeline of its parts."""
     head = {f.name: plain(getattr(run, f.name)) for f in fields(run) if f.name not in _DERIVED}
-    parts = sorted(walk(run.tree), key=lambda part: part.started)
-    return {**head, "replayable": run.replayable(), "timeline": [part_document(part) for part in parts]}
+    timeline = [part_document(part) for part in _in_order(run)]
+    return {**head, "replayable": run.replayable(), "timeline": timeline}
+
+
+def step_document(run: Run, step: Step) -> dict[str, Any]:
+    """One step: the run's head and the step's part of the timeline."""
+    whole = run_document(run)
+    whole["timeline"] = [part_document(part) for part in _in_order(run) if part.step == step.number]
+    return whole
+
+
+def _in_order(run: Run) -> list[Part]:
+    return sorted(walk(run.tree), key=lambda part: part.started)
 
 
 def part_document(part: Part) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from spanseal.replay.render.words import as_json, count, duration, tokens
 from spanseal.replay.run import Call, Check, Decision, Other, Part, Step, ToolUse, Verification
 
 _DECISION_STYLE: Final = {"allow": "dim", "modify": "yellow", "escalate": "bold magenta", "halt": "bold red"}
+_REPLAY_WORDS: Final = {"exact": "exact", "semantic": "semantic", "no": "not replayable"}
 _REPLAY_STYLE: Final = {"exact": "green", "semantic": "yellow", "no": "dim"}
 
 
@@ -52,7 +53,7 @@ def _call(part: Part, marks: Marks) -> Label:
         line.append(f" {marks.dot} {count(part.http_attempts, 'HTTP attempt')}", "yellow")
     if part.stream_end not in ("", "end", "complete", "completed"):
         line.append(f" {marks.dot} stream {safe(part.stream_end, marks)}", "yellow")
-    line.append(f" {marks.dot} ", "dim").append(_replay(part, marks), _REPLAY_STYLE[part.replayable])
+    line.append(f" {marks.dot} ", "dim").append(_REPLAY_WORDS[part.replayable], _REPLAY_STYLE[part.replayable])
     below: list[Text] = []
     if part.response is not None:
         for kind, text in (("thinks ", part.response.reasoning), ("says ", part.response.text)):
@@ -62,13 +63,6 @@ def _call(part: Part, marks: Marks) -> Label:
             wish = f"{safe(call.name, marks)}({safe(call.arguments, marks)})"
             below.append(Text("wants ", "dim").append(wish, "default"))
     return Label(line, below)
-
-
-def _replay(part: Call, marks: Marks) -> str:
-    if part.replayable == "exact":
-        return "exact"
-    words = "semantic" if part.replayable == "semantic" else "not replayable"
-    return f"{words} ({safe(part.replay_reason, marks)})" if part.replay_reason else words
 
 
 def _tool(part: Part, marks: Marks) -> Label:

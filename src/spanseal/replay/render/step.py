@@ -7,6 +7,7 @@ pass for a line of the picture.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from rich.text import Text
 
@@ -15,6 +16,8 @@ from spanseal.replay.render.text import FANCY, Marks, safe
 from spanseal.replay.render.tree import shortened
 from spanseal.replay.render.words import as_json, message_text
 from spanseal.replay.run import Call, Part, Step, ToolUse
+
+_REPLAY: Final = {"exact": "exact", "semantic": "the request is not exact", "no": "the request is not whole"}
 
 
 def step_view(step: Step, width: int = 100, marks: Marks = FANCY) -> Iterator[Text]:
@@ -41,6 +44,8 @@ def _call(call: Call, marks: Marks) -> Iterator[Text]:
         yield Text(f"  messages: not here ({safe(why, marks)})", "yellow")
     for number, message in enumerate(call.messages, 1):
         yield from _shown(f"{number} {message.role}", message_text(message), marks)
+    if call.messages and call.replay_reason:
+        yield Text(f"  {_REPLAY[call.replayable]}: {safe(call.replay_reason, marks)}", "dim")
     if call.tools:
         yield Text("  tools offered: ", "dim").append(", ".join(safe(name, marks) for name in call.tools))
     if call.response is None:

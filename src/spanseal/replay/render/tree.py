@@ -5,6 +5,7 @@ The left column is the time since the run's start in seconds; a sign marks what 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -17,14 +18,14 @@ from spanseal.replay.render.words import count, duration, instant, message_text,
 from spanseal.replay.run import Node, Run
 
 _CLOCK: Final = 9
-_GRADES: Final = {
+GRADES: Final = {
     "complete": "green",
     "unnumbered": "yellow",
     "truncated": "yellow",
     "gapped": "red",
     "conflicting": "bold red",
 }
-_OUTCOMES: Final = {"completed": "green", "escalated": "magenta"}
+OUTCOMES: Final = {"completed": "green", "escalated": "magenta"}
 
 _UNREADABLE: Final = {
     "withheld": "the run's content key is not here (--content-keys DIR)",
@@ -63,6 +64,7 @@ def _lines(run: Run, marks: Marks) -> Iterator[Text]:
     yield Text("")
     for message in run.answer:
         yield _said("answer", message_text(message), marks)
+    yield from _replay_reasons(run, marks)
     yield from notes(run.notes, marks)
 
 
@@ -71,14 +73,14 @@ def head(run: Run, marks: Marks) -> Iterator[Text]:
     line = Text("run ", "dim").append(safe(run.run_id, marks), "bold")
     yield line.append(f" {safe(run.agent, marks)}", "bold cyan")
     outcome = safe(run.outcome, marks) or "no outcome recorded"
-    line = Text("  ").append(outcome, _OUTCOMES.get(run.outcome, "bold red" if run.outcome else "yellow"))
+    line = Text("  ").append(outcome, OUTCOMES.get(run.outcome, "bold red" if run.outcome else "yellow"))
     if run.stop_reason:
         line.append(f" ({safe(run.stop_reason, marks)})")
     counted = [duration(run.duration_ms), count(len(run.steps), "step"), count(len(run.calls), "call")]
     counted += [count(len(run.tools), "tool use"), tokens(total(run.calls), marks.arrow)]
     line.append("".join(f" {marks.dot} {word}" for word in counted if word), "dim")
     yield line
-    line = Text("  record ").append(run.grade, _GRADES[run.grade])
+    line = Text("  record ").append(run.grade, GRADES[run.grade])
     line.append(f" {marks.dot} {count(run.span_count, 'span')} {marks.dot} started {instant(run.started)}", "dim")
     yield line.append(f" {marks.dot} trace {run.trace_id}", "dim")
     if run.error:
@@ -88,6 +90,14 @@ def head(run: Run, marks: Marks) -> Iterator[Text]:
             yield Text(f"  {words} {safe(run_id, marks)}", "dim")
     if run.content != "open":
         yield Text(f"  content {run.content}: {_UNREADABLE[run.content]}", "yellow")
+
+
+def _replay_reasons(run: Run, marks: Marks) -> Iterator[Text]:
+    """Why calls are not exact, each reason once."""
+    reasons = Counter((call.replayable, call.replay_reason) for call in run.calls if call.replay_reason)
+    for (grade, reason), number in reasons.items():
+        can = "can be sent again, but not exactly" if grade == "semantic" else "cannot be sent again"
+        yield Text(f"{marks.warn} ", "yellow").append(f"{count(number, 'call')} {can}: {safe(reason, marks)}")
 
 
 def _said(who: str, text: str, marks: Marks) -> Text:

@@ -1,0 +1,107 @@
+"""What the reading commands share: opening a source, and writing lines for people to a terminal, pipe or file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from spanseal.replay.reader import RunReader
+
+_WIDTH_ELSEWHERE: Final = 120
+
+
+def opened(
+    source: Path,
+    *,
+    trust: Path | None,
+    heads: Path | None,
+    content_keys: Path | None,
+    unverified: bool,
+) -> RunReader | None:
+    """A reader of the source; None, after saying why, for a store with a bad verdict."""
+    from spanseal.errors import BadStoreError
+    from spanseal.replay.reader import RunReader
+
+    try:
+        return RunReader.open(source, trust=trust, heads=heads, content_keys=content_keys, unverified=unverified)
+    except BadStoreError as error:
+        Output(sys.stderr).say(f"error: {error}")
+        return None
+
+
+class Output:
+    """Lines for people on a stream: colours on a terminal only, as wide as it is, signs that its encoding has."""
+
+    def __init__(self, stream: TextIO, width: int | None = None) -> None:
+        from rich.console import Console
+
+        from spanseal.replay.render.text import marks_for
+
+        self.marks = marks_for(getattr(stream, "encoding", None))
+        self._console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
+        if width is None and not self._console.is_terminal:
+            self._console.width = _WIDTH_ELSEWHERE
+        self.width = self._console.width
+
+    def lines(self, lines: Iterable[Text]) -> None:
+        """Write lines, each as it is; they are as narrow as they must be already."""
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        """Write one line of our own words with a stranger's in it."""
+        from rich.text import Text
+
+        from spanseal.replay.render.text import safe
+
+        self.lines([Text(safe(text, self.marks, lines=True))])
+
+    def verdict(self, reader: RunReader) -> None:
+        """The store's verdict, if the source is a store."""
+        from spanseal.replay.render.verdict import verdict_lines
+
+        if reader.source.verdict is not None:
+            self.lines(verdict_lines(reader.source.verdict, self.marks))
+
+    def notes(self, reader: RunReader) -> None:
+        """What reading the source found odd."""
+        from spanseal.replay.render.tree import notes
+
+        self.lines(notes(reader.notes, self.marks))
+
+
+def exit_code(reader: RunReader) -> int:
+    """1 for a store that was read in spite of a bad verdict, else 0."""
+    verdict = reader.source.verdict
+    return 1 if verdict is not None and verdict.verdict == "bad" else 0
+
+
+def write_json(document: object, target: Path | None = None) -> None:
+    """One JSON document to stdout or to a file."""
+    from spanseal.replay.render.json import dumps
+
+    if target is None:
+        typer.echo(dumps(document))
+    else:
+        with created(target) as file:
+            file.write(dumps(document) + "\n")
+
+
+@contextmanager
+def created(target: Path) -> Iterator[TextIO]:
+    """The file to write to; what the disk refuses is an error with the file's name."""
+    from spanseal.errors import UsageError
+
+    try:
+        with target.open("w", encoding="utf-8") as file:
+            yield file
+    except OSError as error:
+        raise UsageError(f"{target}: cannot be written: {error.strerror or error}") from error

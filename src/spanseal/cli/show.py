@@ -1,0 +1,111 @@
+"""``spanseal show``: one recorded run as a tree or as JSON, or one step of it as the model saw it."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from spanseal.cli.reading import Output
+    from spanseal.replay.reader import RunReader
+    from spanseal.replay.run import Run, Step
+
+
+class Form(StrEnum):
+    """What ``--as`` takes."""
+
+    TREE = "tree"
+    JSON = "json"
+
+
+def show(
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="An audit store, an export file, or a folder of them.")],
+    run: Annotated[
+        str | None, typer.Argument(metavar="[RUN]", help="A run id, a trace id, or the beginning of one.", show_default=False)
+    ] = None,
+    step: Annotated[int | None, typer.Option(metavar="N", help="Only this step, with all the model saw.")] = None,
+    form: Annotated[Form, typer.Option("--as", help="The form.")] = Form.TREE,
+    out: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Write to a file.")] = None,
+    content_keys: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The runs' content keys; by default the pinned ones.")
+    ] = None,
+    trust: Annotated[Path | None, typer.Option(metavar="FILE", help="The trust file; by default the pinned one.")] = None,
+    heads: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the last head of each log is kept.")] = None,
+    unverified: Annotated[bool, typer.Option("--unverified", help="Read a store in spite of a bad verdict.")] = False,
+) -> int:
+    """Show a recorded run: every step, call, check, decision and tool with times, and what is missing of it."""
+    from spanseal.cli.reading import Output, created, exit_code, opened
+
+    reader = opened(source, trust=trust, heads=heads, content_keys=content_keys, unverified=unverified)
+    if reader is None:
+        return 1
+    chosen = reader.run(run) if run else reader.runs()[0] if len(reader.runs()) == 1 else None
+    if chosen is None:
+        _list(reader)
+        return 2
+    part = None if step is None else _step(chosen, step)
+    if form is Form.JSON:
+        _json(reader, chosen, part, out)
+    elif out is None:
+        _picture(Output(sys.stdout), reader, chosen, part)
+    else:
+        with created(out) as file:
+            _picture(Output(file), reader, chosen, part)
+    return exit_code(reader)
+
+
+def _step(run: Run, number: int) -> Step:
+    from spanseal.errors import ReplayError
+
+    found = run.step(number)
+    if found is None:
+        there = ", ".join(str(step.number) for step in run.steps) or "none"
+        raise ReplayError(f"run {run.run_id} has no step {number}; its recorded steps: {there}")
+    return found
+
+
+def _list(reader: RunReader) -> None:
+    """Several runs and none named: the table, and what to type next."""
+    from spanseal.cli.reading import Output
+    from spanseal.replay.render.table import table
+
+    output = Output(sys.stderr)
+    output.verdict(reader)
+    output.lines(table(reader.runs(), output.width, output.marks))
+    output.notes(reader)
+    if reader.runs():
+        output.say(f"Name the run to show: spanseal show {reader.source.path} {reader.runs()[0].run_id[:12]}")
+
+
+def _picture(output: Output, reader: RunReader, run: Run, step: Step | None) -> None:
+    from spanseal.replay.render.step import step_view
+    from spanseal.replay.render.tree import head, tree
+
+    output.verdict(reader)
+    if step is None:
+        output.lines(tree(run, output.width, output.marks))
+    else:
+        output.lines(head(run, output.marks))
+        output.lines(step_view(step, output.width, output.marks))
+    output.notes(reader)
+
+
+def _json(reader: RunReader, run: Run, step: Step | None, out: Path | None) -> None:
+    from spanseal.cli.reading import write_json
+    from spanseal.replay.render.json import plain, run_document, step_document
+
+    verdict = reader.source.verdict
+    told = run_document(run) if step is None else step_document(run, step)
+    write_json(
+        {
+            "source": str(reader.source.path),
+            "verdict": None if verdict is None else verdict.to_json(),
+            "notes": plain(reader.notes),
+            "run": told,
+        },
+        out,
+    )

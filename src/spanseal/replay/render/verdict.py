@@ -1,0 +1,27 @@
+"""The verdict on the store that was read, in two lines. May import rich's text and the siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from spanseal.replay.render.text import Marks, safe
+
+if TYPE_CHECKING:
+    from spanseal.audit.verify import Verdict
+
+_MOST: Final = 5
+
+
+def verdict_lines(verdict: Verdict, marks: Marks) -> Iterator[Text]:
+    """What a reader must know before believing the runs below."""
+    sign, style = {"ok": (marks.good, "green"), "bad": (marks.bad, "bold red")}.get(verdict.verdict, (marks.warn, "yellow"))
+    line = Text(f"{sign} store {verdict.verdict}", style)
+    yield line.append(f" {marks.dot} {verdict.size} leaves {marks.dot} {safe(verdict.origin, marks)}", "dim")
+    for finding in verdict.findings[:_MOST]:
+        text = f"{finding.code}: {finding.where}: {finding.meaning}"
+        yield Text(f"  {marks.warn} ", style).append(safe(text, marks))
+    if len(verdict.findings) > _MOST:
+        yield Text(f"  {len(verdict.findings) - _MOST} more findings: spanseal verify names them all", style)

@@ -1,0 +1,77 @@
+"""An audit store as a source: verified before the first span is read. May import ``audit``, ``settings``, siblings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from spanseal import settings
+from spanseal.audit.content_keys import ContentKeys
+from spanseal.audit.heads import HeadMemory
+from spanseal.audit.read import StoreReader
+from spanseal.audit.trust import Pin, Trust, pin_for
+from spanseal.audit.verify import Verdict, verify_store
+from spanseal.errors import BadStoreError, OtlpError
+from spanseal.records.otlp import parse_span
+from spanseal.replay.sources.base import Source, SourceSpan
+
+_CONTENT: Final = "content"
+_HEADS: Final = "heads.json"
+
+
+def open_store(
+    path: Path,
+    *,
+    trust: str | Path | None = None,
+    heads: str | Path | None = None,
+    content_keys: str | Path | None = None,
+    unverified: bool = False,
+) -> StoreSource:
+    """Verify the store and give it as a source; what is not named is what this user's pin for its log names.
+
+    A bad verdict raises :class:`BadStoreError` unless ``unverified``; an unknown signer is a note of the source.
+    """
+    pin = _pin(path)
+    believed = trust or (pin.trust_path if pin else None)
+    trusted = Trust.load(believed) if believed else None
+    folder = Path(content_keys) if content_keys else pin.keys_dir / _CONTENT if pin else None
+    keys = ContentKeys(folder) if folder is not None and folder.is_dir() else None
+    verdict = verify_store(path, trusted, HeadMemory(Path(heads) if heads else settings.state_dir() / _HEADS), keys)
+    if verdict.verdict == "bad" and not unverified:
+        raise BadStoreError(_refusal(path, verdict))
+    return StoreSource(path, verdict, keys)
+
+
+class StoreSource(Source):
+    """Spans of a verified audit store, private values opened where the keys are here."""
+
+    def __init__(self, path: Path, verdict: Verdict, content_keys: ContentKeys | None) -> None:
+        super().__init__(path)
+        self.verdict = verdict
+        self._content_keys = content_keys
+
+    def _stored(self) -> Iterator[SourceSpan]:
+        for stored in StoreReader(self.path, self._content_keys).spans():
+            place = f"leaf {stored.leaf_index}"
+            try:
+                record = parse_span(stored.raw, stored.resource, stored.scope)
+            except OtlpError as error:
+                self._log.add("malformed", place, f"sealed as a span, but not readable as one: {error}")
+                continue
+            yield SourceSpan(record, place, stored.content)
+
+
+def _pin(path: Path) -> Pin | None:
+    """The pin for the log that the store claims to be; the signature decides later whether it is."""
+    try:
+        with (path / "checkpoint").open("rb") as file:
+            origin = file.readline(4096).decode("utf-8", "replace").rstrip("\n")
+    except OSError:
+        return None
+    return pin_for(origin, settings.state_dir())
+
+
+def _refusal(path: Path, verdict: Verdict) -> str:
+    found = "; ".join(f"{f.code} at {f.where}: {f.meaning}" for f in verdict.findings[:3])
+    return f"{path}: the store does not verify, nothing was read (--unverified reads it all the same): {found}"
