@@ -1,8 +1,8 @@
 """What a process remembers of its runs while they go on: writers, numbered rows, open spans. May import records.
 
 A row takes 34 bytes, whatever the span holds; the rows of a run are given free once a manifest covers them all.
-Nothing here locks: the processor holds one re-entrant lock around every call (a garbage collection may end a span in the
-middle of any line, on the same thread).
+Nothing here locks: the processor holds one re-entrant lock around every call (a garbage collection may end a span in
+the middle of any line, on the same thread).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
@@ -30,7 +30,7 @@ def current_run() -> RunContext | None:
 
 
 @contextmanager
-def attempt(number: int) -> Iterator[None]:
+def attempt(number: int) -> Generator[None]:
     """Model calls inside are the attempt ``number`` (1 is the first) at one and the same answer.
 
     >>> with attempt(2):

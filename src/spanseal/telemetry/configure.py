@@ -1,0 +1,219 @@
+"""Switches telemetry on: provider, ledger, export. The only call of telemetry that raises, and only for wrong settings.
+
+May import everything in this folder. DESIGN 4 and 10.3.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from opentelemetry.instrumentation.threading import (  # pyright: ignore[reportMissingTypeStubs] - it ships no types
+    ThreadingInstrumentor,
+)
+
+from spanseal.effects import Effects
+from spanseal.errors import SettingsError, UsageError
+from spanseal.settings import Settings, load_settings, sealer_token, state_dir
+from spanseal.settings_values import traces_url
+from spanseal.telemetry.active import Active, Capture, activate, active
+from spanseal.telemetry.folder_export import FolderExport
+from spanseal.telemetry.ledger_processor import LedgerProcessor
+from spanseal.telemetry.providers import Installed, OwnProvider, install
+from spanseal.telemetry.sink import Sink
+from spanseal.telemetry.spool import Spool
+
+__all__ = ["Active", "active", "configure", "flush", "shutdown"]
+
+_EXIT_SECONDS: Final = 5.0
+_log = logging.getLogger("spanseal")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a call asked for, to tell a second identical call from a different one."""
+
+    service_name: str | None
+    export: str | None
+    capture: str | None
+    config: str | None
+    effects: int
+
+
+@dataclass(slots=True)
+class _State:
+    asked: _Asked | None = None
+    installed: Installed | None = None
+    at_exit: bool = False
+    threads: bool = False
+
+
+_state: Final = _State()
+
+
+def configure(
+    service_name: str | None = None,
+    *,
+    export: str | Path | None = None,
+    capture: Capture | None = None,
+    config: str | Path | None = None,
+    effects: Effects | None = None,
+) -> None:
+    """Switch telemetry on for this process.
+
+    ``export`` is a folder (made if missing), an ``http(s)://`` URL of an OTLP endpoint, or None: what
+    ``SPANSEAL_EXPORT`` or the standard ``OTEL_EXPORTER_OTLP_*`` variables say, and nothing if they say nothing.
+    ``capture`` is ``full`` or ``off``; by default full for a folder on this machine, off for what leaves it or goes
+    through a provider that somebody else set up, unless ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` asks
+    for content. ``config`` names a ``spanseal.toml``; none is ever looked for.
+
+    A second call that asks for the same does nothing; one that asks for something else raises UsageError. A wrong
+    argument, variable or file raises SettingsError, naming the place. The caller is at fault in both.
+
+    >>> import tempfile
+    >>> configure("shop", export=tempfile.mkdtemp())
+    >>> active().capture
+    'full'
+    >>> shutdown()
+    """
+    target = None if export is None else os.fspath(export)
+    asked = _Asked(service_name, _absolute(target), capture, _absolute(_text(config)), id(effects) if effects else 0)
+    if _state.asked is not None:
+        if asked != _state.asked:
+            raise UsageError("configure() was called before with other arguments; call shutdown() first to change them")
+        return
+    settings = load_settings(file=config)
+    if capture not in (None, "off", "full"):
+        raise SettingsError(f"configure(capture=…): {capture!r} is not one of off, full")
+    plan = _Plan.of(settings, target, capture)
+    installed = install(service_name or settings.service_name or "unknown_service:python", settings)
+    _switch_on(plan, installed, settings, effects or Effects())
+    _state.asked, _state.installed = asked, installed
+    if not _state.at_exit:
+        _state.at_exit = True
+        atexit.register(shutdown)
+
+
+def flush(timeout: float = 30.0) -> bool:
+    """True if every span that ended before the call has arrived where it is exported to, and none was lost.
+
+    ``timeout`` in seconds. Without export there is nothing to deliver: True.
+    """
+    ledger = active().ledger
+    return ledger is None or ledger.force_flush(int(timeout * 1000))
+
+
+def shutdown() -> None:
+    """Deliver what can be delivered in a few seconds and switch off; :func:`configure` may be called again.
+
+    What cannot be delivered stays in the spool, for the next process.
+    """
+    asked, _state.asked = _state.asked, None
+    installed, _state.installed = _state.installed, None
+    if asked is None or installed is None:
+        return
+    ledger = active().ledger
+    if ledger is not None:
+        ledger.shutdown(_EXIT_SECONDS)
+    if installed.relay is not None:
+        installed.relay.target = None
+    if isinstance(installed.provider, OwnProvider):
+        installed.provider.record_all.switched_on = False
+    if _state.threads:
+        _state.threads = False
+        ThreadingInstrumentor().uninstrument()
+    activate(None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Where spans go: to ``folder`` or ``url`` or (both None) nowhere by our hand."""
+
+    folder: Path | None = None
+    url: str | None = None
+    asked_for_export: bool = False
+    capture: Capture | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, export: str | None, capture: Capture | None) -> _Plan:
+        place = "configure(export=…)" if export is not None else "SPANSEAL_EXPORT"
+        target = settings.export if export is None else export
+        wanted: Capture | None = capture or settings.capture
+        if wanted is None and settings.genai_capture is not None:
+            wanted = "full" if settings.genai_capture else "off"
+        if target is None:
+            return cls(url=settings.endpoint, capture=wanted)
+        if "://" in target:
+            return cls(url=traces_url(target, place), asked_for_export=True, capture=wanted)
+        if not target:
+            raise SettingsError(f"{place}: empty; give a folder or an http(s) URL")
+        folder = Path(target).absolute()
+        if folder.exists() and not folder.is_dir():
+            raise SettingsError(f"{place}: {folder} is a file; give a folder or an http(s) URL")
+        return cls(folder=folder, asked_for_export=True, capture=wanted)
+
+
+def _switch_on(plan: _Plan, installed: Installed, settings: Settings, effects: Effects) -> None:
+    if not installed.own:
+        plan = plan if plan.asked_for_export else replace(plan, url=None)
+        _say_limits(installed)
+    by_default: Capture = "full" if plan.folder is not None and installed.own else "off"
+    ledger = None
+    if installed.relay is not None:
+        ledger = LedgerProcessor(installed.provider, _sinks(plan, settings), effects)
+        installed.relay.target = ledger
+    if settings.threads and not ThreadingInstrumentor().is_instrumented_by_opentelemetry:
+        ThreadingInstrumentor().instrument()
+        _state.threads = True
+    activate(
+        Active(
+            capture=plan.capture or by_default,
+            effects=effects,
+            max_value_bytes=settings.max_value_bytes,
+            provider=installed.provider,
+            ledger=ledger,
+            configured=True,
+        )
+    )
+
+
+def _sinks(plan: _Plan, settings: Settings) -> list[Sink]:
+    if plan.folder is not None:
+        return [FolderExport(plan.folder)]
+    if plan.url is None:
+        return []
+    headers = dict(settings.headers) if plan.url == settings.endpoint or not plan.asked_for_export else {}
+    token = sealer_token()
+    if token and plan.asked_for_export and "authorization" not in headers:
+        headers["authorization"] = f"Bearer {token}"
+    root = settings.spool_dir or state_dir() / "spool"
+    return [Spool(plan.url, root, headers=headers, timeout=settings.timeout, certificate=settings.certificate)]
+
+
+def _say_limits(installed: Installed) -> None:
+    if installed.relay is None:
+        kind = type(installed.provider).__name__
+        _log.warning(
+            "the process's tracer provider (%s) takes no processors: spans are neither numbered nor kept", kind
+        )
+        return
+    _log.warning(
+        "a tracer provider was there already: spans that its sampler drops are not recorded, its exporters get spans "
+        "of other instrumentations unredacted, and its limits may drop attributes"
+    )
+
+
+def _text(path: str | Path | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
+
+def _absolute(target: str | None) -> str | None:
+    """Folders compare by where they are, not by how they were written."""
+    if not target or urlsplit(target).netloc:
+        return target
+    return str(Path(target).absolute())

@@ -1,0 +1,114 @@
+"""Export into a folder: one file per process, one OTLP JSON line per ended span. May import encode and sink.
+
+A line is in the operating system's hands (one ``write(2)`` on an ``O_APPEND`` file) before the span's ``end()``
+returns, so a crash or kill of the process loses no ended span. The file is ``spans-<utc>-<pid>-<n>.jsonl``.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from pathlib import Path
+
+from opentelemetry.sdk.trace import ReadableSpan
+
+from spanseal.telemetry.encode import LineEncoder
+from spanseal.telemetry.sink import Complaints, Stamps
+
+_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+
+
+class FolderExport:
+    """A sink that appends to a file of its own in ``folder``, which is made if it does not exist.
+
+    A folder that cannot be written or a full disk is said once; the application goes on, lost spans are counted, and
+    each further span tries again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.complaints = Complaints()
+        self._encoder = LineEncoder()
+        self._lock = threading.RLock()
+        self._fd = -1
+        self._torn = False
+        self._lost_since_flush = False
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self._trouble(error)
+
+    def emit(self, span: ReadableSpan, stamps: Stamps) -> None:
+        """Write the span; on trouble it is lost, counted and told once."""
+        line = self._encoder.line(span, stamps)
+        try:
+            with self._lock:
+                if self._fd < 0:
+                    self._fd = new_file(self.folder, "spans")
+                if self._torn:
+                    write_all(self._fd, b"\n")
+                self._torn = True
+                write_all(self._fd, line)
+                self._torn = False
+        except OSError as error:
+            self.complaints.count("lost")
+            self._lost_since_flush = True
+            self._trouble(error)
+        else:
+            self.complaints.over("folder", "spans can be written to %s again", self.folder)
+
+    def flush(self, timeout: float) -> bool:
+        """On the disk itself; False if a span was lost since the last flush or the disk refuses."""
+        del timeout
+        lost, self._lost_since_flush = self._lost_since_flush, False
+        try:
+            with self._lock:
+                if self._fd >= 0:
+                    os.fsync(self._fd)
+        except OSError as error:
+            self._trouble(error)
+            return False
+        return not lost
+
+    def after_fork(self) -> None:
+        """The child writes a file of its own."""
+        self._lock = threading.RLock()
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd, self._torn = -1, False
+
+    def close(self, timeout: float) -> None:
+        """Flush and close; a later span would open a new file."""
+        self.flush(timeout)
+        with self._lock:
+            if self._fd >= 0:
+                os.close(self._fd)
+            self._fd = -1
+
+    def _trouble(self, error: OSError) -> None:
+        reason = error.strerror or str(error)
+        self.complaints.say(
+            "folder", "spans cannot be written to %s (%s); the application goes on", self.folder, reason
+        )
+
+
+def new_file(folder: Path, kind: str) -> int:
+    """Open a new file ``<kind>-<utc>-<pid>-<n>.jsonl`` for appending; raises OSError."""
+    return os.open(new_path(folder, kind), _FLAGS, 0o600)
+
+
+def new_path(folder: Path, kind: str) -> Path:
+    """A path that no other process uses and this one has not used yet."""
+    stem = f"{kind}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}"
+    number = 0
+    while (path := folder / f"{stem}-{number}.jsonl").exists():
+        number += 1
+    return path
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write everything; the first ``write(2)`` nearly always takes it whole."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

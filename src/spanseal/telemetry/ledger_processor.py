@@ -1,0 +1,237 @@
+"""The span processor: numbers the spans of every run, writes manifests, hands ended spans to the sinks. DESIGN 10.1-3.
+
+A span belongs to its nearest ``invoke_agent``: the run of its parent span if that has one (so the children of a foreign
+agent are found), else the run in its context. May import ledger_state, metrics, sink and tracing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.trace import SpanContext
+
+from spanseal import __version__
+from spanseal.effects import Effects
+from spanseal.genai import semconv
+from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, run_of, with_run
+from spanseal.telemetry.metrics import Metrics
+from spanseal.telemetry.sink import Complaints, Sink
+from spanseal.telemetry.tracing import SCHEMA_URL, SCOPE_NAME
+
+Key: TypeAlias = tuple[int, int]
+_NO_STAMPS: Final[dict[str, str | int | bool]] = {}
+
+
+@dataclass(slots=True)
+class _Open:
+    """A span that has started here and not ended; ``state`` None if it belongs to no run."""
+
+    state: RunState | None
+    seq: int = -1
+    root: bool = False
+    sealed: bool = False
+    stamps: dict[str, str | int | bool] = field(default_factory=dict[str, "str | int | bool"])
+
+
+class LedgerProcessor(SpanProcessor):
+    """See the module. ``provider`` is where manifest spans are made; ``sinks`` are served in order, each on its own."""
+
+    def __init__(self, provider: trace.TracerProvider, sinks: Sequence[Sink], effects: Effects | None = None) -> None:
+        self._provider = provider
+        self._sinks = tuple(sinks)
+        self._effects = effects or Effects()
+        self._metrics = Metrics()
+        self.complaints = Complaints()
+        self._lock = threading.RLock()
+        self._writer: Writer | None = None
+        self._open: dict[Key, _Open] = {}
+        self._inherited: frozenset[Key] = frozenset()
+        self._runs: weakref.WeakKeyDictionary[Any, RunState] = weakref.WeakKeyDictionary()
+        _forget_after_fork(self)
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """Number the span if it belongs to a run. Never raises."""
+        try:
+            self._start(span, otel_context.get_current() if parent_context is None else parent_context)
+        except Exception as error:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+            self._fault("numbering a span", error)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Enter the end, hand the span to the sinks, write the manifest that is due. Never raises."""
+        where = span.get_span_context()
+        if where is None or (where.trace_id, where.span_id) in self._inherited:
+            return  # started by the parent process, which exports it
+        entry = self._open.pop((where.trace_id, where.span_id), None)
+        try:
+            due = self._enter_end(span, where, entry)
+        except Exception as error:  # noqa: BLE001 - as above
+            due = None
+            self._fault("entering a span's end", error)
+        for sink in self._sinks:
+            try:
+                sink.emit(span, _NO_STAMPS if entry is None else entry.stamps)
+            except Exception as error:  # noqa: BLE001 - as above
+                self._fault("exporting a span", error)
+        try:
+            self._metrics.record(span)
+            if due is not None:
+                self._manifest_span(due, where)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._fault("recording metrics or a manifest", error)
+
+    def close_root(self, span: trace.Span, end: int) -> int:
+        """Set the manifest on the root of a run of ours, just before it ends at the returned time (nanoseconds)."""
+        where = span.get_span_context()
+        entry = self._open.get((where.trace_id, where.span_id))
+        if entry is None or entry.state is None or not isinstance(span, Span):
+            return end
+        start = span.start_time or 0
+        end = max(end, start)
+        with self._lock:
+            entry.state.end(entry.seq, where.span_id, start, end, span.status.status_code.value)
+            text = entry.state.manifest()
+        entry.stamps[semconv.MANIFEST] = text
+        entry.sealed = True
+        span.set_attribute(semconv.MANIFEST, text)
+        return end
+
+    def force_flush(self, timeout_millis: int = 30000) -> bool:
+        """True if every sink has delivered everything."""
+        deadline = self._effects.clock.monotonic() + timeout_millis / 1000
+        delivered = True
+        for sink in self._sinks:
+            try:
+                delivered = sink.flush(max(0.0, deadline - self._effects.clock.monotonic())) and delivered
+            except Exception as error:  # noqa: BLE001 - as above
+                delivered = False
+                self._fault("flushing", error)
+        return delivered
+
+    def shutdown(self, timeout: float = 5.0) -> None:
+        """Close the sinks; later spans are no longer exported."""
+        sinks, self._sinks = self._sinks, ()
+        for sink in sinks:
+            try:
+                sink.close(timeout)
+            except Exception as error:  # noqa: BLE001 - as above
+                self._fault("closing an export", error)
+
+    def after_fork(self) -> None:
+        """In the child: a new writer, new files; the parent's open spans stay the parent's."""
+        self._lock = threading.RLock()
+        self._inherited |= frozenset(self._open)
+        self._open = {}
+        self._writer = None
+        for sink in self._sinks:
+            sink.after_fork()
+
+    def _start(self, span: Span, context: Context) -> None:
+        where = span.get_span_context()
+        found = span.attributes or {}
+        parent = trace.get_current_span(context)
+        state, root = self._run_of(found, parent, context)
+        entry = _Open(state, root=root)
+        if not where.trace_flags.sampled:
+            entry.stamps[semconv.SAMPLED] = False
+        self._open[where.trace_id, where.span_id] = entry
+        if state is not None:
+            self._number(span, where, entry, state)
+            if semconv.AGENT_NAME not in found and state.context.agent_name:
+                entry.stamps[semconv.AGENT_NAME] = state.context.agent_name
+        if entry.stamps:
+            span.set_attributes(entry.stamps)
+
+    def _number(self, span: Span, where: SpanContext, entry: _Open, state: RunState) -> None:
+        self._runs[span] = state
+        with self._lock:
+            writer = self._writer
+            if writer is None:
+                writer = self._writer = Writer(self._effects)
+            state.belong_to(writer)
+            entry.seq = state.start(where.span_id, span.start_time or 0)
+        entry.stamps[semconv.RUN_ID] = state.context.run_id
+        entry.stamps[semconv.WRITER_ID] = writer.id
+        entry.stamps[semconv.SEQ] = entry.seq
+        if entry.root and state.context.parent_run_id:
+            entry.stamps[semconv.RUN_PARENT_ID] = state.context.parent_run_id
+
+    def _run_of(self, found: Any, parent: trace.Span, context: Context) -> tuple[RunState | None, bool]:
+        """The run of a span that starts, and whether it is that run's root."""
+        bound = run_of(context)
+        around = self._inherited_run(parent) or bound
+        if found.get(semconv.OPERATION_NAME) != semconv.OP_INVOKE_AGENT:
+            return around, False
+        if bound is not None and bound.pending:
+            bound.pending = False
+            outer = self._inherited_run(parent)
+            if outer is not None and outer is not bound and outer.context.run_id != bound.context.parent_run_id:
+                ours = bound.context  # opened inside a foreign agent, which only the parent span knows
+                bound.context = RunContext(ours.run_id, ours.agent_name, outer.context.run_id)
+            self._add_child(outer or run_of(otel_context.get_current()), bound)
+            return bound, True
+        name = str(found.get(semconv.AGENT_NAME, ""))
+        inner = RunState(RunContext(self._effects.ids.run_id(), name, around.context.run_id if around else ""))
+        self._add_child(around, inner)
+        return inner, True
+
+    def _inherited_run(self, parent: trace.Span) -> RunState | None:
+        where = parent.get_span_context()
+        if not where.is_valid:
+            return None
+        found = self._runs.get(parent)
+        if found is None:
+            entry = self._open.get((where.trace_id, where.span_id))
+            found = None if entry is None else entry.state
+        return found
+
+    def _add_child(self, outer: RunState | None, inner: RunState) -> None:
+        if outer is not None and outer is not inner and outer.context.run_id == inner.context.parent_run_id:
+            with self._lock:
+                outer.children.append(inner.context.run_id)
+
+    def _enter_end(self, span: ReadableSpan, where: SpanContext, entry: _Open | None) -> RunState | None:
+        """Returns the run that now needs a manifest span."""
+        if entry is None or entry.state is None:
+            return None
+        state = entry.state
+        with self._lock:
+            if not entry.sealed:
+                end, status = span.end_time or 0, span.status.status_code.value
+                state.end(entry.seq, where.span_id, span.start_time or 0, end, status)
+            if entry.root:
+                state.closed = True
+            due = state.closed and state.uncovered and (not state.open or (entry.root and not entry.sealed))
+            if not due:
+                state.free()
+        return state if due else None
+
+    def _manifest_span(self, state: RunState, parent: SpanContext) -> None:
+        """A span of our own that carries the manifest and counts itself."""
+        context = trace.set_span_in_context(trace.NonRecordingSpan(parent), with_run(state, Context()))
+        tracer = self._provider.get_tracer(SCOPE_NAME, __version__, SCHEMA_URL)
+        now = self._effects.clock.time_ns()
+        span = tracer.start_span(semconv.SPAN_MANIFEST, context, start_time=now)
+        span.end(self.close_root(span, now))
+
+    def _fault(self, doing: str, error: Exception) -> None:
+        self.complaints.say(doing, "%s failed (%s: %s); the application goes on", doing, type(error).__name__, error)
+
+
+def _forget_after_fork(processor: LedgerProcessor) -> None:
+    weak = weakref.WeakMethod(processor.after_fork)
+
+    def in_child() -> None:
+        method = weak()
+        if method is not None:
+            method()
+
+    os.register_at_fork(after_in_child=in_child)
