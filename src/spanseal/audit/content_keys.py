@@ -3,7 +3,8 @@
 Format of a key file (mode 0600; integers big-endian; ``content/<name>.key``, the name made from the scope)::
 
     "SSK1" | u8 state (1 key, 2 forgotten) | u8 wrapping (0 none) | u64 time, ns UTC | text8 scope
-    | u16 length | wrapped key (32 bytes for wrapping 0; nothing when forgotten) | 8 first bytes of SHA-256 of all before
+    | u16 length | wrapped key (32 bytes for wrapping 0; nothing when forgotten)
+    | first 8 bytes of the SHA-256 of all before
 
 Wrapping 0 keeps the key as it is, protected by the folder's permissions alone; other schemes (a key service, a
 passphrase) get numbers of their own. A key is on disk, file and folder synced, before any frame uses it. ``forget``
@@ -54,11 +55,14 @@ def key_file_name(scope: str) -> str:
 class ContentKeys:
     """Keys of a folder. Reading never creates; only the sealer's ``ensure`` (or ``create=True``) does.
 
-    ``directory`` is ``KEYS/content``. Every method raises :class:`TrustError`, naming the file, for a damaged one.
+    ``directory`` is ``KEYS/content``. ``whole`` says that it should have the key of every scope (the sealer's own
+    folder), so that an absent one is *missing*; a reader who was handed some keys only sets it false, the others are
+    then *withheld*. Every method raises :class:`TrustError`, naming the file, for a damaged one.
     """
 
-    def __init__(self, directory: Path, effects: Effects | None = None) -> None:
+    def __init__(self, directory: str | Path, effects: Effects | None = None, *, whole: bool = True) -> None:
         self.directory = Path(directory)
+        self.whole = whole
         self._effects = effects or Effects()
         self._cache: OrderedDict[str, bytes] = OrderedDict()
 

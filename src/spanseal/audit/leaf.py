@@ -67,7 +67,13 @@ class SpanLeaf:
 
     @property
     def has_content(self) -> bool:
+        """Whether private slices were sealed with it."""
         return not self.flags & FLAG_NO_CONTENT
+
+    @property
+    def conflict(self) -> bool:
+        """Whether another span with the same ids and other bytes had been sealed before."""
+        return bool(self.flags & FLAG_CONFLICT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,9 +181,8 @@ class FrameBuilder:
         ]
         body = encode_body(self._skeletons, self._lines, self._digests, groups)
         ranges = tuple(self._close(number, item) for number, item in enumerate(self._ranges))
-        batch = BatchLeaf(
-            self._effects.clock.time_ns(), len(self._entries) + 1, self.duplicates, hashlib.sha256(body).digest(), ranges
-        )
+        time, digest = self._effects.clock.time_ns(), hashlib.sha256(body).digest()
+        batch = BatchLeaf(time, len(self._entries) + 1, self.duplicates, digest, ranges)
         return BuiltFrame(self._first, (*self._entries, encode_leaf(batch)), body, tuple(self._rows), ranges)
 
     def _group(self, scopes: tuple[str, ...]) -> GroupBuilder:

@@ -102,7 +102,7 @@ def open_group(group: Group, keys: Sequence[bytes], first_leaf: int) -> list[byt
 def _expand(plain: bytes) -> list[bytes]:
     cursor = Cursor(plain, "content")
     count = cursor.u32()
-    headers = list(_RECORD.iter_unpack(cursor.view(_RECORD.size * count)))
+    headers: list[tuple[int, int, int]] = list(_RECORD.iter_unpack(cursor.view(_RECORD.size * count)))
     if sum(prefix + length for _, prefix, length in headers) > MAX_PLAIN:
         raise FormatError(f"content: records claim more than {MAX_PLAIN} bytes")
     records: list[bytes] = []

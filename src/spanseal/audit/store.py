@@ -231,7 +231,7 @@ class StoreWriter:
         if opening.origin != self.origin or (found.head and found.head.origin != self.origin):
             raise TrustError(f"{self.root} is the log {opening.origin}, the keys are those of {self.origin}")
         if not own <= set(opening.vkeys):
-            raise TrustError(f"{self.root}: leaf 0 of the log does not name the key that is to sign it: use its own keys")
+            raise TrustError(f"{self.root}: leaf 0 does not name the key that is to sign: use the keys of this log")
         if not found.head:
             return
         try:
@@ -340,5 +340,5 @@ def _take_lock(root: Path) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(descriptor)
-        raise StoreLockedError(f"{root} is being written by another sealer: stop it first, or use its endpoint") from error
+        raise StoreLockedError(f"{root} is being written by another sealer: stop it or use its endpoint") from error
     return descriptor
