@@ -66,7 +66,9 @@ def output_messages(body: Mapping[str, Any]) -> list[JsonObject]:
     for part, call in zip(calls, tool_calls(data), strict=True):
         if not part.get("id"):
             part.update(id=call.id, id_synthesised=True)
-    message["finish_reason"] = finish_reason(data)
+    reason = finish_reason(data)
+    if reason:
+        message["finish_reason"] = reason
     return [message]
 
 

@@ -87,7 +87,9 @@ def output_messages(body: Mapping[str, Any]) -> list[JsonObject]:
         for part, call in zip(named, tool_calls(dict(body), choice), strict=False):
             if not part.get("id"):
                 part.update(id=call.id, id_synthesised=True)
-        message["finish_reason"] = finish_reason(choice)
+        reason = finish_reason(choice)
+        if reason:
+            message["finish_reason"] = reason
         found.append(message)
     return found
 

@@ -1,0 +1,82 @@
+"""What a chat span says about its request, from the bytes that left the client.
+
+May import genai, records, active and content.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from typing import Any, Final
+
+from opentelemetry.trace import Span
+
+from spanseal.genai import semconv as sc
+from spanseal.genai.wire import WireFormat
+from spanseal.genai.wire_json import JsonObject, as_list, as_map, is_map, loads, loads_fast, render
+from spanseal.records.replay_record import Split, split
+from spanseal.telemetry.active import active
+from spanseal.telemetry.content import set_content
+
+_SALT: Final = secrets.token_bytes(32)
+"""Lives in this process only: digests can be compared within it and tell nothing outside."""
+
+
+def record_request(span: Span, wire: WireFormat, raw: bytes) -> None:
+    """Set every request attribute: the conventions', sizes, and with capture ``full`` the replay record."""
+    body = _parsed(raw, loads_fast)
+    for key, value in wire.request_attributes(body).items():
+        span.set_attribute(key, value)
+    span.set_attribute(sc.LLM_REQUEST_BYTES, len(raw))
+    span.set_attribute(sc.LLM_REQUEST_MESSAGES, len(as_list(body.get("messages"))))
+    if active().capture != "full":
+        span.set_attribute(sc.LLM_REQUEST_DIGEST, hmac.digest(_SALT, raw, "sha256").hex()[:32])
+        return
+    messages, tools = wire.input_messages(body), wire.tool_definitions(body)
+    record = split(raw, body, messages, tools)
+    if record.body:  # the fast parser widens big integers to floats: look again with the exact one
+        body = _parsed(raw, loads)
+        messages, tools = wire.input_messages(body), wire.tool_definitions(body)
+        record = split(raw, body, messages, tools)
+    _set_record(span, record)
+    if body:
+        set_content(span, sc.INPUT_MESSAGES, render(messages))
+    if tools:
+        set_content(span, sc.TOOL_DEFINITIONS, render(tools))
+
+
+def _set_record(span: Span, record: Split) -> None:
+    span.set_attribute(sc.LLM_REQUEST_SHA256, record.sha256)
+    if record.params:
+        set_content(span, sc.LLM_REQUEST_PARAMS, record.params)
+    elif record.body:
+        set_content(span, sc.LLM_REQUEST_BODY, record.body)
+
+
+def _parsed(raw: bytes, parse: Any) -> JsonObject:
+    try:
+        return as_map(parse(raw))
+    except ValueError:
+        return {}
+
+
+def model_of(body: object) -> str:
+    """The model that a request's JSON data name, before any bytes exist; empty if they do not."""
+    model = body.get("model") if is_map(body) else None
+    return model if isinstance(model, str) else ""
+
+
+_QUERY_SECRET: Final = re.compile(r"([?&](?:api[-_]?key|key|sig|signature|\w*token|code)=)[^&\s\"'>]+", re.IGNORECASE)
+
+
+def scrubbed(text: str, secret_texts: tuple[str, ...]) -> str:
+    """An error's text without the client's own keys and without keys in URLs; at most 2,000 characters.
+
+    >>> scrubbed("401 for https://h/v1?api-key=abc&x=1 with key-12345678", ("key-12345678",))
+    '401 for https://h/v1?api-key=[redacted]&x=1 with [redacted]'
+    """
+    for secret in secret_texts:
+        if len(secret) >= 4:
+            text = text.replace(secret, "[redacted]")
+    return _QUERY_SECRET.sub(r"\1[redacted]", text[:2000])

@@ -1,0 +1,49 @@
+"""``spanseal.instrument(client)``: an existing model client whose every chat call becomes a span. Reversible.
+
+Only this module, its two helpers for OpenAI and Ollama, and the zero-code entry touch other people's classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from spanseal.errors import UsageError
+from spanseal.telemetry import instrument_ollama, instrument_openai
+from spanseal.telemetry.swap import is_swapped, swap_back
+
+_T = TypeVar("_T")
+
+
+def instrument(client: _T) -> _T:
+    """Make every chat call of ``client`` a span; the same object is returned, a second time changes nothing.
+
+    ``client`` is an ``openai.OpenAI``, ``AsyncOpenAI`` or one of their Azure forms or subclasses, or an
+    ``ollama.Client`` or ``AsyncClient``. Headers and keys are never recorded; exceptions pass unchanged. Raises
+    :class:`spanseal.errors.UsageError` for anything else.
+
+    >>> import ollama
+    >>> client = ollama.Client()
+    >>> instrument(client) is client
+    True
+    """
+    kinds = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in type(client).__mro__}
+    if is_swapped(client):
+        return client
+    if kinds & {"openai.SyncAPIClient", "openai.AsyncAPIClient"}:
+        instrument_openai.swap(client, asynchronous="openai.AsyncAPIClient" in kinds)
+    elif kinds & {"ollama.Client", "ollama.AsyncClient"}:
+        instrument_ollama.swap(client, asynchronous="ollama.AsyncClient" in kinds)
+    else:
+        raise UsageError(
+            f"instrument() knows openai.OpenAI, AsyncOpenAI, their Azure forms, ollama.Client and AsyncClient, "
+            f"not {type(client).__module__}.{type(client).__qualname__}"
+        )
+    return client
+
+
+def uninstrument(client: _T) -> _T:
+    """Give ``client`` its own class back; streams that are being read still end their spans."""
+    inner: Any = getattr(client, "_client", None)
+    swap_back(inner)
+    swap_back(client)
+    return client

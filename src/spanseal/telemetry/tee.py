@@ -1,0 +1,139 @@
+"""A response body that reports to an :class:`Attempt` what passes through it, for httpx and httpx2 alike.
+
+Iterators are classes, not generators: a generator that is dropped closes itself in garbage collection and hides how
+the reading ended. May import attempt and guard, but no HTTP library: the base class comes from the stream itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from functools import cache
+from typing import Any
+
+from spanseal.telemetry.attempt import Attempt
+from spanseal.telemetry.guard import guarded
+
+
+def teed(stream: Any, attempt: Attempt, *, asynchronous: bool) -> Any:
+    """``stream`` with everything that is read from it reported to ``attempt``; of the same library's stream class."""
+    name = "AsyncByteStream" if asynchronous else "SyncByteStream"
+    base = next(found for found in type(stream).__mro__ if found.__name__ == name)
+    return _tee_class(base, asynchronous)(stream, attempt)
+
+
+@guarded
+def answered(attempt: Attempt, response: Any, *, stream: bool, asynchronous: bool) -> None:
+    """The head of ``response`` has come: note it and let the body pass by ``attempt``."""
+    attempt.answered(response.status_code, response.headers, stream=stream)
+    attempt.call.note(attempt)
+    content = getattr(response, "_content", None)
+    if isinstance(content, bytes):
+        attempt.whole(content)
+    else:
+        response.stream = teed(response.stream, attempt, asynchronous=asynchronous)
+
+
+@cache
+def _tee_class(base: type, asynchronous: bool) -> Any:
+    return type("Tee", (_AsyncTee if asynchronous else _SyncTee, base), {})
+
+
+class _Tee:
+    def __init__(self, stream: Any, attempt: Attempt) -> None:
+        self._stream = stream
+        self._attempt = attempt
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_stream", "_attempt"):
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+    def __del__(self) -> None:
+        attempt = self.__dict__.get("_attempt")
+        if attempt is not None and attempt.end is None:
+            attempt.dropped()
+
+
+class _SyncTee(_Tee):
+    def __iter__(self) -> Iterator[bytes]:
+        return _SyncReader(iter(self._stream), self._attempt)
+
+    def close(self) -> None:
+        try:
+            self._stream.close()
+        finally:
+            self._attempt.closed()
+
+
+class _AsyncTee(_Tee):
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _AsyncReader(aiter(self._stream), self._attempt)
+
+    async def aclose(self) -> None:
+        try:
+            await self._stream.aclose()
+        finally:
+            self._attempt.closed()
+
+
+class _SyncReader:
+    def __init__(self, source: Iterator[bytes], attempt: Attempt) -> None:
+        self._source = source
+        self._attempt = attempt
+
+    def __iter__(self) -> _SyncReader:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            data = next(self._source)
+        except StopIteration:
+            self._attempt.eof()
+            raise
+        except BaseException as error:
+            self._attempt.broke(error)
+            raise
+        self._attempt.chunk(data)
+        return data
+
+    def close(self) -> None:
+        close = getattr(self._source, "close", None)
+        if close is not None:
+            close()
+
+
+class _AsyncReader:
+    """httpx2 asks whether the iterator is an asynchronous generator, so it has a generator's methods too."""
+
+    def __init__(self, source: Any, attempt: Attempt) -> None:
+        self._source = source
+        self._attempt = attempt
+
+    def __aiter__(self) -> _AsyncReader:
+        return self
+
+    async def __anext__(self) -> bytes:
+        return await self._reported(self._source.__anext__())
+
+    async def asend(self, value: Any) -> bytes:
+        return await self._reported(self._source.asend(value))
+
+    async def athrow(self, *error: Any) -> bytes:
+        return await self._reported(self._source.athrow(*error))
+
+    async def aclose(self) -> None:
+        close = getattr(self._source, "aclose", None)
+        if close is not None:
+            await close()
+
+    async def _reported(self, step: Any) -> bytes:
+        try:
+            data: bytes = await step
+        except StopAsyncIteration:
+            self._attempt.eof()
+            raise
+        except BaseException as error:
+            self._attempt.broke(error)
+            raise
+        self._attempt.chunk(data)
+        return data
