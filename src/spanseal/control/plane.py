@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from spanseal.control.action import SEAMS, Action, FinalAnswer, Seam
 from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
@@ -94,7 +94,7 @@ class ControlPlane:
 
 def _ask(policy: ControlPolicy, seam: Seam, state: AgentState, action: Action) -> ControlResult:
     try:
-        result: object = policy.decide(seam, state, action)
+        result = cast("object", policy.decide(seam, state, action))
     except Exception as error:  # noqa: BLE001 - a policy that raises halts the run
         return ControlResult(ControlDecision.HALT, policy.name, f"the policy raised {type(error).__name__}: {error}")
     if isinstance(result, ControlResult):

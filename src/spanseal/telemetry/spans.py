@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 from opentelemetry.trace import Span, SpanKind
@@ -14,7 +14,7 @@ from spanseal.telemetry.tracing import fail, tracer
 
 
 @contextmanager
-def open_span(name: str) -> Iterator[Span]:
+def open_span(name: str) -> Generator[Span]:
     """An INTERNAL span that is current inside the block.
 
     An exception marks it ERROR with the exception's type (its text only with ``capture="full"``) and passes

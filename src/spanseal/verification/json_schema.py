@@ -130,7 +130,7 @@ class _Walk:
         for step in reference.removeprefix("#").split("/")[1:]:
             key = step.replace("~1", "/").replace("~0", "~")
             try:
-                found = found[int(key)] if isinstance(found, list) else found[key]
+                found = _inside(found, key)
             except (KeyError, IndexError, ValueError, TypeError):
                 raise UsageError(f"schema: the reference {reference!r} leads nowhere") from None
         return found
@@ -185,6 +185,10 @@ class _Walk:
                 yield f"{path}: none of the {len(failures)} alternatives fits ({'; '.join(failures[:3])})"
             elif fits > most:
                 yield f"{path}: {fits} alternatives fit where exactly one must"
+
+
+def _inside(value: Any, key: str) -> Any:
+    return value[int(key) if isinstance(value, list) else key]
 
 
 def _values(value: Any, schema: Schema, path: str) -> Iterator[str]:

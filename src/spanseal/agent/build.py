@@ -1,0 +1,118 @@
+"""The agent that users make: a model, tools, checks and policies put together with good defaults.
+
+The shortest useful agent::
+
+    from spanseal import OpenAIAdapter, VerifiableAgent, tool
+
+    @tool
+    def add(a: int, b: int) -> int: ...
+
+    print(VerifiableAgent(OpenAIAdapter(model="gpt-5"), tools=[add]).run("What is 2 + 3?").answer)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from spanseal.agent.answer_check import AnswerPresentCheck
+from spanseal.agent.json_action import FINAL_ANSWER
+from spanseal.agent.loop import LoopConfig
+from spanseal.agent.memory import FullHistory, MemoryView
+from spanseal.agent.protocols import ActionProtocol, EnforceSchema, JSONProtocol, NativeProtocol
+from spanseal.agent.result import RunResult
+from spanseal.agent.runner import Runner
+from spanseal.control.plane import ControlPlane
+from spanseal.effects import Effects
+from spanseal.errors import UsageError
+from spanseal.genai.chat_model import ChatModel
+from spanseal.genai.messages import ChatRequest, Message, ToolSpec
+from spanseal.tools.drive import adrive, drive
+from spanseal.tools.executor import ToolExecutor
+from spanseal.tools.tool import Tool, tool
+from spanseal.verification.pipeline import VerificationPipeline
+
+ProtocolName = Literal["native", "json"]
+
+
+class VerifiableAgent:
+    """An agent whose every step is a span, every answer checked, every seam under control.
+
+    ``tools`` are :class:`Tool` values or annotated functions. ``verification`` sees final answers
+    (``verify="answers"``) or every response (``"all"``); that an answer has text is always checked. A refused
+    response is asked again, with feedback, at most ``max_retries`` times a step. ``max_steps`` is a hard bound
+    beneath all policies. ``protocol`` is ``native`` (the provider's tool calls) or ``json`` (one JSON action a
+    turn, ``enforce_schema`` never, on_retry or always). ``temperature``, ``max_tokens``, ``seed``, ``stop`` and
+    ``model`` hold for every call unless a policy changes them.
+
+    Raises :class:`UsageError` for impossible arguments. An agent holds no state of a run: one may serve many
+    threads and tasks.
+    """
+
+    def __init__(
+        self, adapter: ChatModel, *, tools: Sequence[Tool | Callable[..., Any]] = (),
+        verification: VerificationPipeline | None = None, control: ControlPlane | None = None,
+        name: str = "agent", instructions: str = "", description: str = "",
+        protocol: ProtocolName | ActionProtocol = "native", enforce_schema: EnforceSchema = "never",
+        verify: Literal["answers", "all"] = "answers", max_retries: int = 2, max_steps: int = 20,
+        model: str = "", temperature: float | None = None, max_tokens: int | None = None, seed: int | None = None,
+        stop: Sequence[str] = (), memory: MemoryView | None = None, effects: Effects | None = None,
+    ) -> None:
+        if max_retries < 0 or max_steps < 1:
+            raise UsageError("VerifiableAgent: max_retries is at least 0 and max_steps at least 1")
+        if verify not in ("answers", "all"):
+            raise UsageError(f"VerifiableAgent: verify is 'answers' or 'all', not {verify!r}")
+        executor = ToolExecutor([each if isinstance(each, Tool) else tool(each) for each in tools], effects)
+        specs = tuple(each.spec for each in executor.tools.values())
+        spoken = _protocol(protocol, specs, enforce_schema)
+        base = ChatRequest(model, (), temperature=temperature, max_tokens=max_tokens, seed=seed, stop=tuple(stop))
+        config = LoopConfig(base, specs, spoken, max_retries, max_steps, verify, memory or FullHistory())
+        answers = (verification or VerificationPipeline(name="answer")).having(AnswerPresentCheck())
+        self.name = name
+        self._system = spoken.system(instructions, specs)
+        self._runner = Runner(
+            name, description, adapter, config, executor, control or ControlPlane(),
+            VerificationPipeline(spoken.checks, name="form"), answers,
+        )
+
+    def run(
+        self, question: str | Sequence[Message], *, conversation_id: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> RunResult:
+        """Answer ``question`` (or go on from messages whose last one is the question).
+
+        ``metadata`` is the application's own, for policies to read. Raises what the caller or a bug raised; what the
+        model, its provider or a tool did wrong is in the result.
+        """
+        return drive(self._runner.flow(self._messages(question), conversation_id, metadata))
+
+    async def arun(
+        self, question: str | Sequence[Message], *, conversation_id: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> RunResult:
+        """The same, awaitable; cancelling it stops at the next await and marks the spans."""
+        return await adrive(self._runner.flow(self._messages(question), conversation_id, metadata))
+
+    def _messages(self, question: str | Sequence[Message]) -> tuple[Message, ...]:
+        asked = (Message("user", question),) if isinstance(question, str) else tuple(question)
+        if not any(message.parts for message in asked):
+            raise UsageError("VerifiableAgent.run: the question is empty")
+        return (Message("system", self._system), *asked) if self._system else asked
+
+
+def _protocol(
+    protocol: ProtocolName | ActionProtocol, tools: tuple[ToolSpec, ...], enforce_schema: EnforceSchema
+) -> ActionProtocol:
+    if enforce_schema not in ("never", "on_retry", "always"):
+        raise UsageError(f"VerifiableAgent: enforce_schema is never, on_retry or always, not {enforce_schema!r}")
+    if protocol == "json":
+        if any(spec.name == FINAL_ANSWER for spec in tools):
+            raise UsageError(f"VerifiableAgent: with the JSON protocol no tool can be named {FINAL_ANSWER!r}")
+        return JSONProtocol(tools, enforce_schema)
+    if enforce_schema != "never":
+        raise UsageError("VerifiableAgent: enforce_schema belongs to protocol='json'")
+    if protocol == "native":
+        return NativeProtocol()
+    if isinstance(protocol, str):
+        raise UsageError(f"VerifiableAgent: protocol is 'native' or 'json', not {protocol!r}")
+    return protocol

@@ -1,0 +1,53 @@
+"""Small pure steps of the loop on tool calls and refused turns.
+
+>>> numbered(LLMResponse("", "m", tool_calls=(ToolCall("", "add", "{}"),)), 3).tool_calls[0].id
+'call_3_0'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from spanseal.genai.messages import LLMResponse, Message, ToolCall, ToolResult
+from spanseal.verification.json_text import JsonTextError, parse
+
+
+def numbered(response: LLMResponse, step: int) -> LLMResponse:
+    """With an id for every call that has none, or one that another call of the response has too."""
+    taken = {call.id for call in response.tool_calls}
+    seen: set[str] = set()
+    calls: list[ToolCall] = []
+    for index, call in enumerate(response.tool_calls):
+        if not call.id or call.id in seen:
+            fresh = f"call_{step}_{index}"
+            while fresh in taken:
+                fresh += "_"
+            taken.add(fresh)
+            call = replace(call, id=fresh)
+        seen.add(call.id)
+        calls.append(call)
+    return response if tuple(calls) == response.tool_calls else replace(response, tool_calls=tuple(calls))
+
+
+def parsed_arguments(call: ToolCall) -> Mapping[str, Any] | None:
+    """The arguments as an object for policies to read, None while they are no JSON object."""
+    try:
+        value: object = parse(call.arguments or "{}")
+    except JsonTextError:
+        return None
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else None
+
+
+def refused_turns(answer: Message, feedback: str) -> tuple[Message, ...]:
+    """The turns after a refused answer: the answer itself, its wishes as not fulfilled, the feedback if any.
+
+    An empty answer leaves no turn, as providers refuse empty ones; every wish gets its result, as they demand it.
+    """
+    turns: list[Message] = [answer] if answer.parts else []
+    turns += [
+        Message("tool", (ToolResult(call.id, "Not executed: the answer was not accepted.", call.name),))
+        for call in answer.tool_calls
+    ]
+    return (*turns, Message("user", feedback)) if feedback else tuple(turns)

@@ -1,0 +1,355 @@
+"""Whole runs through the real loop: outcomes, spans, and the faults that must not come back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Literal
+
+import pytest
+
+from spanseal.agent.build import VerifiableAgent
+from spanseal.agent.result import RunResult
+from spanseal.control.plane import ControlPlane
+from spanseal.control.policies.max_steps import MaxStepsPolicy
+from spanseal.control.policies.token_budget import TokenBudgetPolicy
+from spanseal.errors import ProviderTimeoutError, UsageError
+from spanseal.genai import semconv
+from spanseal.genai.messages import LLMResponse, Message
+from spanseal.tools.tool import Tool, tool
+from spanseal.verification.checks.max_length import MaxLengthCheck
+from spanseal.verification.checks.not_empty import NotEmptyCheck
+from spanseal.verification.checks.valid_json import ValidJSONCheck
+from spanseal.verification.pipeline import VerificationPipeline
+from tests.unit.agent.support import TinyModel, attributes, call, is_error, parent_of, recorded
+
+Mode = Literal["sync", "async"]
+both = pytest.mark.parametrize("mode", ["sync", "async"])
+
+
+@tool
+def multiply(a: int, b: int) -> int:
+    """Multiply two numbers."""
+    return a * b
+
+
+@tool
+def broken() -> str:
+    """Always fails."""
+    raise RuntimeError("no paper")
+
+
+def run(agent: VerifiableAgent, question: str, mode: Mode = "sync", **options: Any) -> RunResult:
+    if mode == "sync":
+        return agent.run(question, **options)
+    return asyncio.run(agent.arun(question, **options))
+
+
+@both
+def test_a_tool_call_and_an_answer(mode: Mode) -> None:
+    model = TinyModel(call("multiply", a=17, b=23), "It is 391.")
+    with recorded() as spans:
+        result = run(VerifiableAgent(model, tools=[multiply], name="calculator"), "What is 17 * 23?", mode)
+    assert (result.answer, result.outcome, result.steps, result.success) == ("It is 391.", "completed", 2, True)
+    assert [(each.name, each.result, each.ok) for each in result.tool_calls] == [("multiply", "391", True)]
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (20, 10)
+    assert [message.role for message in result.messages] == ["user", "assistant", "tool", "assistant"]
+    assert model.requests[1].messages == result.messages[:3]
+    assert spans.names == [
+        "invoke_agent calculator", "step", "control before_model", "control after_model", "control before_tool",
+        "execute_tool multiply", "control after_tool", "step", "control before_model", "control after_model",
+        "verification answer", "control before_answer",
+    ]
+    root = spans.one("invoke_agent calculator")
+    assert not is_error(root)
+    assert attributes(root)[semconv.RUN_OUTCOME] == "completed"
+    assert result.run_id
+    for span in spans.spans:
+        expected = {"invoke_agent calculator": "", "step": "invoke_agent calculator"}.get(span.name, "step")
+        assert parent_of(span, spans.spans) == expected
+
+
+@both
+def test_a_refused_answer_is_asked_again_with_feedback_that_names_the_fault(mode: Mode) -> None:
+    model = TinyModel("far too long an answer", "short")
+    pipeline = VerificationPipeline([MaxLengthCheck(10)], name="house rules")
+    with recorded() as spans:
+        result = run(VerifiableAgent(model, verification=pipeline), "?", mode)
+    assert (result.answer, result.steps) == ("short", 1)
+    assert result.state.spending.refused_answers == 1
+    feedback = model.requests[1].messages[-1]
+    assert feedback.role == "user"
+    assert "max_length: the answer has 22 characters; expected are at most 10" in feedback.text
+    assert [is_error(span) for span in spans.all("verification house rules")] == [True, False]
+    assert not is_error(spans.one("invoke_agent agent"))
+
+
+@both
+def test_exhausted_retries_fail_the_run_and_its_spans(mode: Mode) -> None:
+    model = TinyModel("a", "b", "c")
+    with recorded() as spans:
+        result = run(VerifiableAgent(model, verification=VerificationPipeline([ValidJSONCheck()])), "?", mode)
+    assert (result.outcome, result.answer, result.success) == ("failed", "", False)
+    assert result.error_type == "verification_failed"
+    assert "3 attempts: valid_json" in result.error
+    assert is_error(spans.one("invoke_agent agent"))
+    assert is_error(spans.one("step"))
+    assert len(model.requests) == 3
+
+
+@both
+def test_a_provider_error_ends_the_run_as_failed_with_a_record(mode: Mode) -> None:
+    model = TinyModel(ProviderTimeoutError("no answer in 30 s"))
+    with recorded() as spans:
+        result = run(VerifiableAgent(model), "?", mode)
+    assert (result.outcome, result.error_type) == ("failed", "ProviderTimeoutError")
+    assert "no answer in 30 s" in result.error
+    root = spans.one("invoke_agent agent")
+    assert is_error(root)
+    assert attributes(root)[semconv.ERROR_TYPE] == "ProviderTimeoutError"
+
+
+@both
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError("a bug"), asyncio.CancelledError()])
+def test_foreign_exceptions_pass_unchanged_and_mark_the_spans(mode: Mode, error: BaseException) -> None:
+    model = TinyModel(error)
+    with recorded() as spans:
+        with pytest.raises(type(error)) as caught:
+            run_passing(VerifiableAgent(model), mode)
+        if not isinstance(error, asyncio.CancelledError):
+            assert caught.value is error
+        names = {span.name: span for span in spans.spans}
+    assert is_error(names["invoke_agent agent"])
+    assert is_error(names["step"])
+    assert attributes(names["step"])[semconv.ERROR_TYPE] == type(error).__name__
+
+
+def run_passing(agent: VerifiableAgent, mode: Mode) -> None:
+    """Without asyncio.run's own handling of KeyboardInterrupt."""
+    if mode == "sync":
+        agent.run("?")
+        return
+    try:
+        agent.arun("?").send(None)
+    except StopIteration as stop:  # pragma: no cover - the model raises
+        raise AssertionError from stop
+
+
+def test_original_fault_answer_without_text_counted_as_success() -> None:
+    result = VerifiableAgent(TinyModel("", "  ", "\n"), max_retries=2).run("?")
+    assert (result.outcome, result.success) == ("failed", False)
+    assert "answer_present" in result.stop_reason
+
+
+def test_original_fault_empty_answer_is_retried_first() -> None:
+    model = TinyModel("", "391")
+    assert VerifiableAgent(model).run("?").answer == "391"
+    assert [message.role for message in model.requests[1].messages] == ["user", "user"]
+
+
+@pytest.mark.parametrize("allowed", [1, 2, 3])
+def test_original_fault_step_count_off_by_one(allowed: int) -> None:
+    model = TinyModel(*[call("multiply", a=1, b=1)] * 9)
+    agent = VerifiableAgent(model, tools=[multiply], control=ControlPlane([MaxStepsPolicy(allowed)]))
+    result = agent.run("?")
+    assert (result.outcome, result.steps, len(model.requests)) == ("halted", allowed, allowed)
+    assert result.stop_reason == f"max_steps at before_model: all {allowed} steps are used"
+
+
+def test_the_hard_bound_holds_without_any_policy() -> None:
+    model = TinyModel(*[call("multiply", a=1, b=1)] * 9)
+    result = VerifiableAgent(model, tools=[multiply], max_steps=4).run("?")
+    assert (result.outcome, result.steps, result.error_type) == ("halted", 4, "step_limit")
+
+
+def test_original_fault_failed_tool_shown_as_success() -> None:
+    with recorded() as spans:
+        result = VerifiableAgent(TinyModel(call("broken"), "sorry"), tools=[broken]).run("?")
+    (outcome,) = result.tool_calls
+    assert (outcome.fault, outcome.error_type) == ("world", "RuntimeError")
+    assert "RuntimeError: no paper" in result.messages[2].parts[0].content  # type: ignore[union-attr]
+    assert is_error(spans.one("execute_tool broken"))
+    assert result.success
+
+
+def test_original_fault_halted_runs_shown_ok() -> None:
+    with recorded() as spans:
+        VerifiableAgent(TinyModel("x"), control=ControlPlane([TokenBudgetPolicy(1)])).run("?")
+    assert is_error(spans.one("invoke_agent agent"))
+    assert is_error(spans.one("control before_model"))
+    assert is_error(spans.one("step"))
+
+
+def test_original_fault_the_budget_sees_no_retry() -> None:
+    long = LLMResponse("no json", "tiny", 400, 100)
+    model = TinyModel(long, long, long)
+    agent = VerifiableAgent(
+        model, verification=VerificationPipeline([ValidJSONCheck()]),
+        control=ControlPlane([TokenBudgetPolicy(1200, answer_reserve=50)]), max_retries=5,
+    )
+    result = agent.run("?")
+    assert (result.outcome, len(model.requests)) == ("halted", 3)
+    assert result.state.total_tokens == 1500
+
+
+def test_original_fault_a_warning_fails_the_step() -> None:
+    pipeline = VerificationPipeline([MaxLengthCheck(1, severity="warning")])
+    result = VerifiableAgent(TinyModel("long"), verification=pipeline).run("?")
+    assert result.answer == "long"
+
+
+def test_original_fault_a_json_list_crashes_the_loop() -> None:
+    model = TinyModel("[1, 2]", '{"action": "final_answer", "input": {"answer": "ok"}}')
+    result = VerifiableAgent(model, tools=[multiply], protocol="json").run("?")
+    assert result.answer == "ok"
+    assert "it is a JSON array; expected is one JSON object" in model.requests[1].messages[-1].text
+    listed = VerifiableAgent(TinyModel("[1, 2]"), verification=VerificationPipeline([ValidJSONCheck()])).run("?")
+    assert listed.answer == "[1, 2]"
+
+
+@both
+def test_the_model_that_invents_a_tool_is_told_what_exists(mode: Mode) -> None:
+    model = TinyModel(call("divide", a=1), call("multiply", a="x"), "fine")
+    with recorded() as spans:
+        result = run(VerifiableAgent(model, tools=[multiply]), "?", mode)
+    first, second = result.tool_calls
+    assert (first.fault, first.attempts) == ("model", 0)
+    assert "no tool named 'divide'" in first.result
+    assert "Available tools: multiply" in first.result
+    assert "$: 'b' is missing" in second.result
+    assert "$.a: expected integer, got string" in second.result
+    assert attributes(spans.one("execute_tool _OTHER"))[semconv.TOOL_FAULT] == "model"
+    assert result.steps == 3
+
+
+@both
+def test_the_json_protocol_end_to_end(mode: Mode) -> None:
+    model = TinyModel(
+        "Let me think: 17 * 23",
+        '{"action": "multiply", "input": {"a": 17, "b": 23}}',
+        '{"action": "final_answer", "input": {"answer": "391"}}',
+    )
+    agent = VerifiableAgent(
+        model, tools=[multiply], protocol="json", enforce_schema="on_retry", instructions="Be brief.",
+        verification=VerificationPipeline([NotEmptyCheck()], name="answers"),
+    )
+    with recorded() as spans:
+        result = run(agent, "What is 17 * 23?", mode)
+    assert (result.answer, result.steps) == ("391", 2)
+    assert [request.response_format is None for request in model.requests] == [True, False, True]
+    system = model.requests[0].messages[0]
+    assert system.role == "system"
+    assert system.text.startswith("Be brief.")
+    assert "- multiply: Multiply two numbers." in system.text
+    assert model.requests[2].messages[-1] == Message("user", "Result of multiply: 391")
+    assert [is_error(span) for span in spans.all("verification form")] == [True, False, False]
+    assert len(spans.all("verification answers")) == 1
+
+
+def test_the_enforced_schema_admits_only_actions_that_exist() -> None:
+    from spanseal.verification.json_schema import check_schema, problems
+
+    model = TinyModel('{"action": "final_answer", "answer": "ok"}')
+    assert VerifiableAgent(model, tools=[multiply], protocol="json", enforce_schema="always").run("?").answer == "ok"
+    schema = model.requests[0].response_format
+    assert schema is not None
+    check_schema(schema)
+    good: list[Any] = [
+        {"action": "multiply", "input": {"a": 1, "b": 2}}, {"action": "final_answer", "input": {"answer": "x"}}
+    ]
+    bad: list[Any] = [{"action": "divide", "input": {}}, {"action": "multiply", "input": {"a": 1}}, []]
+    assert not any(problems(value, schema) for value in good)
+    assert all(problems(value, schema) for value in bad)
+
+
+def test_verify_all_sees_tool_calls_too_and_answers_each_wish_of_a_refused_response() -> None:
+    model = TinyModel(call("multiply", a=1, b=2), LLMResponse("thinking", "t", tool_calls=(call("multiply", a=1, b=2),)),
+                      "2")
+    agent = VerifiableAgent(
+        model, tools=[multiply], verify="all", verification=VerificationPipeline([NotEmptyCheck()])
+    )
+    result = agent.run("?")
+    assert result.answer == "2"
+    assert [message.role for message in model.requests[1].messages] == ["user", "assistant", "tool", "user"]
+    assert len(result.tool_calls) == 1
+
+
+@both
+def test_several_wishes_in_one_turn_run_in_order(mode: Mode) -> None:
+    model = TinyModel([call("multiply", "", a=2, b=3), call("multiply", "", a=4, b=5)], "done")
+    result = run(VerifiableAgent(model, tools=[multiply]), "?", mode)
+    assert [each.result for each in result.tool_calls] == ["6", "20"]
+    assert [each.call.id for each in result.tool_calls] == ["call_1_0", "call_1_1"]
+
+
+def test_attempts_are_numbered_for_the_chat_spans() -> None:
+    from spanseal.telemetry.run_context import current_attempt
+
+    seen: list[int] = []
+
+    class Noting(TinyModel):
+        def chat(self, request: Any) -> LLMResponse:
+            seen.append(current_attempt())
+            return super().chat(request)
+
+    VerifiableAgent(Noting("", "", "x")).run("?")
+    assert seen == [1, 2, 3]
+
+
+def test_nothing_of_the_content_leaves_with_capture_off() -> None:
+    secret = "swordfish"
+    failing = Tool("open", "", {"type": "object"}, call=lambda **_: (_ for _ in ()).throw(OSError(secret)))
+    model = TinyModel(call("open", key=secret), call(secret), secret, secret, secret)
+    agent = VerifiableAgent(
+        model, tools=[failing], verification=VerificationPipeline([MaxLengthCheck(1)]), instructions=secret,
+    )
+    with recorded("off") as spans:
+        assert agent.run(secret).outcome == "failed"
+    assert len(spans.spans) > 10
+    assert all(secret not in span.to_json() for span in spans.spans)
+
+
+def test_content_is_there_with_capture_full() -> None:
+    with recorded() as spans:
+        VerifiableAgent(TinyModel(call("multiply", a=2, b=3), "6"), tools=[multiply]).run("two times three")
+    tool_span = attributes(spans.one("execute_tool multiply"))
+    assert json.loads(tool_span[semconv.TOOL_CALL_ARGUMENTS]) == {"a": 2, "b": 3}
+    assert tool_span[semconv.TOOL_CALL_RESULT] == "6"
+    assert len(tool_span[semconv.TOOL_IDEMPOTENCY_KEY]) == 64
+    root = attributes(spans.one("invoke_agent agent"))
+    assert json.loads(root[semconv.INPUT_MESSAGES])[0]["parts"] == [{"type": "text", "content": "two times three"}]
+    assert json.loads(root[semconv.OUTPUT_MESSAGES])[0]["finish_reason"] == "stop"
+    assert all(len(attributes(step)[semconv.STATE_DIGEST]) == 64 for step in spans.all("step"))
+
+
+def test_an_agent_serves_many_tasks_at_once() -> None:
+    class Echo(TinyModel):
+        async def achat(self, request: Any) -> LLMResponse:
+            await asyncio.sleep(0)
+            return LLMResponse(request.messages[-1].text, "tiny")
+
+    async def all_at_once() -> list[RunResult]:
+        agent = VerifiableAgent(Echo())
+        return list(await asyncio.gather(*(agent.arun(str(n)) for n in range(20))))
+
+    with recorded() as spans:
+        results = asyncio.run(all_at_once())
+    assert [result.answer for result in results] == [str(n) for n in range(20)]
+    assert len({result.run_id for result in results}) == 20
+    for step in spans.all("step"):
+        assert parent_of(step, spans.spans) == "invoke_agent agent"
+    assert len({step.context.trace_id for step in spans.all("step")}) == 20
+
+
+@pytest.mark.parametrize("options", [
+    {"max_retries": -1}, {"max_steps": 0}, {"protocol": "xml"}, {"enforce_schema": "always"}, {"verify": "none"},
+    {"tools": [multiply, multiply]}, {"protocol": "json", "enforce_schema": "often"},
+])
+def test_impossible_arguments_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        VerifiableAgent(TinyModel(), **options)
+
+
+def test_an_empty_question_is_refused() -> None:
+    with pytest.raises(UsageError, match="question is empty"):
+        VerifiableAgent(TinyModel()).run("")
