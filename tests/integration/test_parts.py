@@ -11,7 +11,7 @@ import pytest
 from dashboards.generate import queries
 from tests.integration.parts import services
 from tests.integration.parts.build import binary
-from tests.integration.parts.process import free_ports, wait_until
+from tests.integration.parts.process import wait_until
 from tests.integration.parts.sink import Sink, sink
 from tests.integration.parts.spans import a_run, document, send, span
 
@@ -62,6 +62,8 @@ def test_the_shipped_collector_configurations_are_valid(tmp_path: Path) -> None:
     for arguments, env in ((plain, {}), (exposed, settings)):
         done = subprocess.run([binary("otelcol"), "validate", *arguments], env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+    bare = subprocess.run([binary("otelcol"), "validate", *exposed], env={}, capture_output=True, text=True)
+    assert bare.returncode != 0, "exposed.yaml without its variables must not come up open"
 
 
 def test_a_span_arrives_everywhere(
@@ -124,50 +126,6 @@ def test_every_query_on_the_board_has_an_answer(collector: services.Collector, p
     soon(lambda: [one["value"][1] for one in ask(prometheus, runs)] == ["2"], "both runs to be counted")
 
 
-def test_nothing_is_lost_while_the_sealer_is_away(tmp_path: Path) -> None:
-    (port,) = free_ports(1)
-    before, after = span("chat before", {}), span("chat after", {})
-    with services.collector(tmp_path, sealer=f"http://127.0.0.1:{port}") as collector:
-        send(collector.otlp_http, before)
-        collector.service.restart()  # in order, with the sealer away: the queue must survive that
-        assert holding(collector.archived(), before["traceId"])
-        send(collector.otlp_http, after)
-        assert holding(collector.archived(), before["traceId"])  # a restart appends
-        collector.service.kill()
-        collector.service.start()
-        with sink(port) as sealer:
-            soon(lambda: len(sealer.received) >= 2, "both spans at the sealer")
-        bodies = [one.body for one in sealer.received]
-    assert len(holding(bodies, before["traceId"])) == 1
-    assert len(holding(bodies, after["traceId"])) == 1
-
-
-def test_a_refusing_sealer_gets_the_span_again_and_once(tmp_path: Path) -> None:
-    sent = span("chat again", {})
-    with sink() as sealer, services.collector(tmp_path, sealer=sealer.url) as collector:
-        sealer.status = 503
-        send(collector.otlp_http, sent)
-        soon(lambda: len(sealer.received) >= 2, "a second try")
-        sealer.status = 200
-        tries = len(sealer.received)
-        soon(lambda: len(sealer.received) > tries, "a try that is accepted")
-        assert len({one.body for one in sealer.received}) == 1
-
-
-def test_the_collector_answers_without_jaeger_prometheus_and_sealer(tmp_path: Path) -> None:
-    sent = span("chat alone", {})
-    with services.collector(tmp_path) as collector:
-        send(collector.otlp_http, sent)
-        assert holding(collector.archived(), sent["traceId"])
-
-
-def test_exposed_receivers_demand_their_token_and_tls(tmp_path: Path) -> None:
-    """exposed.yaml without its variables must not come up open."""
-    arguments = ["--config", str(services.CONFIG / "otelcol.yaml"), "--config", str(services.CONFIG / "exposed.yaml")]
-    done = subprocess.run([binary("otelcol"), "validate", *arguments], env={}, capture_output=True, text=True)
-    assert done.returncode != 0
-
-
 def test_compose_itself_accepts_the_file() -> None:
     compose = services.CONFIG.parent / "docker-compose.yml"
     good = subprocess.run([binary("compose"), compose], env={"SPANSEAL_TOKEN": "t"}, capture_output=True, text=True)
@@ -178,41 +136,11 @@ def test_compose_itself_accepts_the_file() -> None:
     assert "SPANSEAL_TOKEN" in no_token.stderr
 
 
-CHOICE = {
-    "type": "object",
-    "properties": {"action": {"enum": ["add", "finish"]}, "input": {"type": "string", "maxLength": 20}},
-    "required": ["action", "input"],
-    "additionalProperties": False,
-}
-QUESTION = [{"role": "user", "content": "How much is 128 plus 64? Choose an action."}]
-
-
-def test_the_openai_server_answers_under_a_schema(openai_server: services.OpenAIServer) -> None:
-    body = {
-        "model": openai_server.model,
-        "messages": QUESTION,
-        "max_tokens": 60,
-        "response_format": {"type": "json_schema", "json_schema": {"name": "choice", "schema": CHOICE}},
-    }
-    answers = [
-        httpx.post(f"{openai_server.base_url}/chat/completions", json=body, timeout=120, trust_env=False).json()
-        for _ in range(2)
-    ]
-    content = answers[0]["choices"][0]["message"]["content"]
-    assert json.loads(content)["action"] in {"add", "finish"}
-    assert answers[0]["usage"]["completion_tokens"] > 0
-    assert answers[0]["model"] == openai_server.model
-    assert answers[1]["choices"][0]["message"]["content"] == content  # fixed seed, temperature zero
-
-
-def test_ollama_answers_under_a_schema_and_takes_tools(ollama: services.Ollama) -> None:
-    body = {"model": ollama.model, "messages": QUESTION, "stream": False, "format": CHOICE}
-    answer = httpx.post(f"{ollama.url}/api/chat", json=body, timeout=120, trust_env=False).json()
-    assert json.loads(answer["message"]["content"])["action"] in {"add", "finish"}
-    assert answer["prompt_eval_count"] > 0
-    shown = httpx.post(f"{ollama.url}/api/show", json={"model": ollama.tools_model}, trust_env=False).json()
-    assert "tools" in shown["capabilities"]
-    tool = {"type": "function", "function": {"name": "add", "parameters": CHOICE, "description": "adds"}}
-    body = {"model": ollama.tools_model, "messages": QUESTION, "stream": False, "tools": [tool]}
-    answer = httpx.post(f"{ollama.url}/api/chat", json=body, timeout=120, trust_env=False)
-    assert answer.status_code == 200, answer.text
+def test_prometheus_scrapes_the_collector_itself(
+    collector: services.Collector, prometheus: services.Prometheus
+) -> None:
+    address = httpx.URL(collector.metrics).netloc.decode()
+    (prometheus.targets / "collector.yml").write_text(f'- targets: ["{address}"]\n')
+    send(collector.otlp_http, span("chat scraped", {}))
+    query = 'otelcol_exporter_queue_size{job="spanseal-collector"}'
+    wait_until(lambda: bool(ask(prometheus, query)), 45, "the collector's own metrics in Prometheus")

@@ -51,6 +51,7 @@ def collector(
     remote_write: str = f"http://{NOWHERE}/api/v1/write",
     token: str = "",
     env: Mapping[str, str] | None = None,
+    overlays: tuple[str, ...] = (),
 ) -> Generator[Collector]:
     """Run the collector.
 
@@ -61,6 +62,7 @@ def collector(
         remote_write: URL for metrics.
         token: what the sealer demands.
         env: further variables of collector/otelcol.yaml.
+        overlays: names of configuration files beside it that are laid over it.
     """
     grpc, http, health, metrics = free_ports(4)
     settings = {
@@ -80,7 +82,8 @@ def collector(
         **({"SPANSEAL_TOKEN": token} if token else {}),
         **(env or {}),
     }
-    command = [str(binary("otelcol")), "--config", str(CONFIG / "otelcol.yaml")]
+    configs = [f"--config={CONFIG / file}" for file in ("otelcol.yaml", *overlays)]
+    command = [str(binary("otelcol")), *configs]
     url = f"http://127.0.0.1:{health}"
     service = Service("the collector", command, folder / "collector.log", lambda: answers(url), settings)
     service.start()
