@@ -63,7 +63,10 @@ def _follow(tail: Tail, sealer: Sealer, totals: Totals, *, quiet: bool) -> None:
             said = totals.spans
             typer.echo(f"{totals.spans} spans sealed, log size {totals.size}", err=True)
 
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    def end(_number: int, _frame: object) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         seal_on(tail, sealer, totals, stop, after=progress)
     finally:

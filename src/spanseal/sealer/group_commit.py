@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -49,15 +49,15 @@ class _Waiting:
 class GroupCommit:
     """Collects what arrives within 5 ms, up to 4 MiB, seals it as one batch, then answers all who wait.
 
-    ``http_position`` is how many bytes of the source ``http`` are sealed already. Thread-safe. A submission's
+    ``position(source)`` is how many bytes of a source are sealed already. Thread-safe. A submission's
     future fails with the error of the seal: then nothing of it may be acknowledged. After a StoreStoppedError every
     further submission fails the same way and ``stopped`` tells why.
     """
 
-    def __init__(self, sealer: Seals, http_position: int = 0, counters: Counters | None = None) -> None:
+    def __init__(self, sealer: Seals, position: Callable[[str], int], counters: Counters | None = None) -> None:
         self._sealer = sealer
+        self._position = position
         self.counters = counters or Counters()
-        self._at = http_position
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._waiting = 0
@@ -130,7 +130,7 @@ class GroupCommit:
 
     def _commit(self, group: list[_Waiting]) -> None:
         try:
-            report, at = self._seal(group)
+            report = self._seal(group)
         except (StoreError, OSError) as error:
             self._fail(group, error)
         except Exception as error:  # noqa: BLE001 - an unforeseen fault is one sender's, not everybody's
@@ -140,16 +140,15 @@ class GroupCommit:
             for waiting in group:
                 self._commit([waiting])
         else:
-            self._at = at
             self.counters.sealed(report.spans, report.duplicates, report.unparsable, report.size)
             for waiting in group:
                 waiting.answer.set_result(report)
 
-    def _seal(self, group: list[_Waiting]) -> tuple[SealReport, int]:
+    def _seal(self, group: list[_Waiting]) -> SealReport:
         if self.stopped is not None:
             raise self.stopped
         lines: list[InputLine] = []
-        at = self._at
+        at = self._position(HTTP)
         for waiting in group:
             if waiting.gap is not None:
                 self._sealer.note_gap(*waiting.gap)
@@ -157,7 +156,7 @@ class GroupCommit:
             if waiting.body is not None:
                 lines.append(InputLine(HTTP, at, at + len(waiting.body), waiting.body))
                 at += len(waiting.body)
-        return self._sealer.seal(lines), at
+        return self._sealer.seal(lines)
 
     def _fail(self, group: list[_Waiting], error: Exception) -> None:
         if isinstance(error, StoreStoppedError):

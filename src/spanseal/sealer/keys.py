@@ -162,7 +162,7 @@ def _only_line(path: Path) -> str:
         raise TrustError(f"{path}: not a text file; {_REMEDY}") from None
     except OSError as error:
         raise TrustError(f"{path}: cannot be read ({error.strerror}); run as the user who made the keys") from None
-    lines = text.splitlines()
+    lines = text.removesuffix("\n").split("\n") if text else []
     if len(lines) != 1:
         raise TrustError(f"{path}: line {min(len(lines), 2)}: one line is expected, not {len(lines)}; {_REMEDY}")
     return lines[0]

@@ -11,7 +11,7 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -21,7 +21,7 @@ import uvicorn
 
 from spanseal.audit.store import StoreWriter
 from spanseal.sealer.counters import Counters
-from spanseal.sealer.group_commit import HTTP, GroupCommit
+from spanseal.sealer.group_commit import GroupCommit
 from spanseal.sealer.receive import Receiver
 from spanseal.sealer.seal import Sealer
 from spanseal.sealer.service_tail import Totals, seal_on
@@ -38,7 +38,7 @@ class Service:
 
     def __init__(self, writer: StoreWriter, *, token: str | None = None, tails: Sequence[Path] = ()) -> None:
         self.counters = Counters()
-        self._commit = GroupCommit(Sealer(writer), writer.position(HTTP), self.counters)
+        self._commit = GroupCommit(Sealer(writer), writer.position, self.counters)
         self._receiver = Receiver(self._commit, token=token)
         self._tail = Tail(tails, writer.position) if tails else None
         self._stop = threading.Event()
@@ -104,7 +104,7 @@ class _Server(uvicorn.Server):
         self._stop = stop
 
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None, None, None]:
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from spanseal.sealer.keys import SealerKeys, check_apart
 
 
 @contextmanager
-def open_writer(store: Path, keys: SealerKeys) -> Iterator[StoreWriter]:
+def open_writer(store: Path, keys: SealerKeys) -> Generator[StoreWriter, None, None]:
     """The one writer of a store; made if there is none yet, brought to a good state after a crash.
 
     Raises UsageError (keys and store in one another), StoreLockedError (another sealer runs), StoreStoppedError.
