@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Annotated, Final, TextIO, TypeAlias
 
 import typer
 
@@ -16,6 +16,23 @@ if TYPE_CHECKING:
     from spanseal.replay.reader import RunReader
 
 _WIDTH_ELSEWHERE: Final = 120
+
+SourceArgument: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="SOURCE", help="An audit store, an export file, or a folder of export files.")
+]
+ContentKeysOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--content-keys", metavar="DIR", help="The runs' content keys; by default the pinned ones."),
+]
+TrustOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--trust", metavar="FILE", help="The trust file; by default the pinned one.")
+]
+HeadsOption: TypeAlias = Annotated[
+    Path | None, typer.Option("--heads", metavar="FILE", help="Where the last head of each log is remembered.")
+]
+UnverifiedOption: TypeAlias = Annotated[
+    bool, typer.Option("--unverified", help="Read a store in spite of a bad verdict.")
+]
 
 
 def opened(

@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spanseal.cli.reading import (
+    ContentKeysOption,
+    HeadsOption,
+    SourceArgument,
+    TrustOption,
+    UnverifiedOption,
+)
+
 if TYPE_CHECKING:
     from spanseal.cli.reading import Output
     from spanseal.replay.reader import RunReader
@@ -23,19 +31,17 @@ class Form(StrEnum):
 
 
 def show(
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="An audit store, an export file, or a folder of them.")],
+    source: SourceArgument,
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="A run id, a trace id, or the beginning of one.", show_default=False)
+        str | None, typer.Argument(metavar="[RUN]", help="A run id, a trace id, or the beginning of one.")
     ] = None,
     step: Annotated[int | None, typer.Option(metavar="N", help="Only this step, with all the model saw.")] = None,
     form: Annotated[Form, typer.Option("--as", help="The form.")] = Form.TREE,
     out: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Write to a file.")] = None,
-    content_keys: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The runs' content keys; by default the pinned ones.")
-    ] = None,
-    trust: Annotated[Path | None, typer.Option(metavar="FILE", help="The trust file; by default the pinned one.")] = None,
-    heads: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the last head of each log is kept.")] = None,
-    unverified: Annotated[bool, typer.Option("--unverified", help="Read a store in spite of a bad verdict.")] = False,
+    content_keys: ContentKeysOption = None,
+    trust: TrustOption = None,
+    heads: HeadsOption = None,
+    unverified: UnverifiedOption = False,
 ) -> int:
     """Show a recorded run: every step, call, check, decision and tool with times, and what is missing of it."""
     from spanseal.cli.reading import Output, created, exit_code, opened

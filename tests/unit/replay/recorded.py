@@ -60,7 +60,8 @@ class Span:
             "endTimeUnixNano": str(self.end_ns),
             "attributes": pairs(self.attributes),
             "events": [
-                {"timeUnixNano": str(self.end_ns), "name": name, "attributes": pairs(told)} for name, told in self.events
+                {"timeUnixNano": str(self.end_ns), "name": name, "attributes": pairs(told)}
+                for name, told in self.events
             ],
             "status": status,
         }

@@ -17,7 +17,8 @@ _MOST: Final = 5
 
 def verdict_lines(verdict: Verdict, marks: Marks) -> Iterator[Text]:
     """What a reader must know before believing the runs below."""
-    sign, style = {"ok": (marks.good, "green"), "bad": (marks.bad, "bold red")}.get(verdict.verdict, (marks.warn, "yellow"))
+    signs = {"ok": (marks.good, "green"), "bad": (marks.bad, "bold red")}
+    sign, style = signs.get(verdict.verdict, (marks.warn, "yellow"))
     line = Text(f"{sign} store {verdict.verdict}", style)
     yield line.append(f" {marks.dot} {verdict.size} leaves {marks.dot} {safe(verdict.origin, marks)}", "dim")
     for finding in verdict.findings[:_MOST]:
