@@ -1,0 +1,266 @@
+"""The cutter: byte-exact for every spelling, and never anything but a cut or an OtlpError."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.records.otlp_json import documents, spell
+
+from spanseal.errors import OtlpError
+from spanseal.genai import semconv
+from spanseal.records.otlp import CutLine, CutSpan, cut_line, parse_line, parse_span, resync
+from spanseal.records.otlp.cut import PLACEHOLDERS
+
+TRACE, SPAN = "0102030405060708090a0b0c0d0e0f10", "0102030405060708"
+
+
+def line_of(*spans: dict[str, Any], **scope: Any) -> bytes:
+    return orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": list(spans), **scope}]}]})
+
+
+def span_of(**fields: Any) -> dict[str, Any]:
+    return {"traceId": TRACE, "spanId": SPAN, **fields}
+
+
+def attribute(key: str, text: str) -> dict[str, Any]:
+    return {"key": key, "value": {"stringValue": text}}
+
+
+RICH = line_of(
+    span_of(
+        parentSpanId="0102030405060709", name="chat", kind=3, startTimeUnixNano="1", endTimeUnixNano="2", flags=257,
+        attributes=[
+            attribute("gen_ai.operation.name", "chat"), attribute("spanseal.run.id", "run-1"),
+            attribute("gen_ai.input.messages", '[{"role":"user","parts":["\\"quoted\\" \\\\ \u20ac"]}]'),
+            {"key": "n", "value": {"intValue": "7"}}, {"key": "d", "value": {"doubleValue": 0.5}},
+            {"key": "l", "value": {"arrayValue": {"values": [{"boolValue": True}]}}},
+        ],
+        events=[{"timeUnixNano": "1", "name": "e", "attributes": [attribute("exception.message", "boom")]}],
+        links=[{"traceId": TRACE, "spanId": SPAN, "traceState": "a=b"}],
+        status={"code": 2, "message": "it failed"}, later={"field": [1]},
+    ),
+    span_of(name="second"),
+    scope={"name": "s", "version": "1"},
+)  # fmt: skip
+
+
+def whole_line(cut: CutLine) -> bytes:
+    assert len(cut.glue) == len(cut.spans) + 1
+    return cut.glue[0] + b"".join(s.raw + g for s, g in zip(cut.spans, cut.glue[1:], strict=True))
+
+
+def whole_span(span: CutSpan) -> bytes:
+    assert len(span.skeleton) == len(span.private) + 1
+    return span.skeleton[0] + b"".join(p.raw + s for p, s in zip(span.private, span.skeleton[1:], strict=True))
+
+
+def withheld(span: CutSpan) -> bytes:
+    slots = (PLACEHOLDERS[p.kind] + s for p, s in zip(span.private, span.skeleton[1:], strict=True))
+    return span.skeleton[0] + b"".join(slots)
+
+
+@given(documents(), st.randoms(use_true_random=False))
+def test_any_spelling_of_any_document_is_cut_byte_for_byte_and_reads_the_same(
+    document: dict[str, Any], rng: random.Random
+) -> None:
+    line = spell(document, rng)
+    cut = cut_line(line)
+    assert whole_line(cut) == line
+    records = parse_line(line)
+    assert [(s.trace_id, s.span_id, s.raw) for s in cut.spans] == [(r.trace_id, r.span_id, r.raw) for r in records]
+    expected = [
+        (span, scope, group)
+        for group in document["resourceSpans"]
+        for scope in group.get("scopeSpans", [])
+        for span in scope.get("spans", [])
+    ]
+    for span, (value, scope, group) in zip(cut.spans, expected, strict=True):
+        assert whole_span(span) == span.raw
+        assert orjson.loads(span.raw) == value
+        assert orjson.loads(span.scope or b"null") == scope.get("scope")
+        assert orjson.loads(span.resource or b"null") == group.get("resource")
+        assert orjson.loads(span.scope_schema_url or b"null") == scope.get("schemaUrl")
+        assert orjson.loads(span.resource_schema_url or b"null") == group.get("schemaUrl")
+        check_privacy(span, value)
+
+
+def check_privacy(span: CutSpan, value: dict[str, Any]) -> None:
+    """What is left without the private slices still parses, has the clear values, and no others."""
+    left = orjson.loads(withheld(span))
+    for name in ("name", "kind", "startTimeUnixNano", "parentSpanId", "flags"):
+        assert left.get(name) == value.get(name)
+    assert left.get("w", {}) == {}
+    assert left.get("traceState", "") == ""
+    assert left.get("status", {}).get("message", "") == ""
+    owners = [(left, value), *zip(left.get("events", []), value.get("events", []), strict=True)]
+    owners += zip(left.get("links", []), value.get("links", []), strict=True)
+    for mine, full in owners:
+        for kept, pair in zip(mine.get("attributes", []), full.get("attributes", []), strict=True):
+            assert kept["key"] == pair["key"]
+            assert kept.get("note", {}) == {}
+            if "value" in pair:
+                assert kept["value"] == (pair["value"] if pair["key"] in semconv.CLEAR_KEYS else {})
+    assert parse_span(withheld(span)).span_id == span.span_id
+
+
+def test_what_is_private_and_what_is_not() -> None:
+    first, second = cut_line(RICH).spans
+    assert [(p.path, p.kind) for p in first.private] == [
+        ("attributes.gen_ai.input.messages", "any"), ("attributes.n", "any"), ("attributes.d", "any"),
+        ("attributes.l", "any"), ("events.0.attributes.exception.message", "any"), ("links.0.traceState", "string"),
+        ("status.message", "string"), ("later", "any"),
+    ]  # fmt: skip
+    assert first.private[1].raw == b'{"intValue":"7"}'
+    assert (first.run_id, second.run_id) == ("run-1", "")
+    assert second.private == ()
+    assert first.scope == b'{"name":"s","version":"1"}'
+    assert first.resource == b""
+
+
+def test_the_clear_keys_are_the_callers_choice() -> None:
+    span = cut_line(line_of(span_of(attributes=[attribute("mine", "x"), attribute("gen_ai.operation.name", "y")])),
+                    frozenset({"mine"})).spans[0]  # fmt: skip
+    assert [p.path for p in span.private] == ["attributes.gen_ai.operation.name"]
+    assert span.run_id == ""
+
+
+def test_a_key_spelled_with_escapes_is_the_key_it_spells() -> None:
+    line = line_of(span_of(attributes=[attribute("spanseal.run.id", "r")])).replace(
+        b"spanseal.run", b"spansea\\u006c.run"
+    )
+    span = cut_line(line).spans[0]
+    assert (span.run_id, span.private) == ("r", ())
+
+
+@pytest.mark.parametrize("change", ["truncated", "nul", "random"])
+def test_a_damaged_byte_anywhere_gives_a_correct_cut_or_an_otlp_error(change: str) -> None:
+    rng = random.Random(change)
+    refused = accepted = 0
+    for at in range(len(RICH)):
+        match change:
+            case "truncated":
+                line = RICH[:at]
+            case "nul":
+                line = RICH[:at] + b"\0" + RICH[at + 1 :]
+            case _:
+                line = RICH[:at] + rng.randbytes(1) + RICH[at + 1 :]
+        try:
+            cut = cut_line(line)
+        except OtlpError as error:
+            refused += 0 <= error.offset <= len(line)
+            with pytest.raises(OtlpError):
+                parse_line(line)
+            continue
+        accepted += 1
+        assert whole_line(cut) == line
+        assert all(whole_span(span) == span.raw for span in cut.spans)
+        assert len(parse_line(line)) == len(cut.spans)
+    assert refused + accepted == len(RICH)
+    assert refused > len(RICH) // 3
+    assert change == "random" or refused == len(RICH)
+
+
+@given(st.binary(max_size=200))
+def test_arbitrary_bytes_are_no_otlp(data: bytes) -> None:
+    with pytest.raises(OtlpError):
+        cut_line(data)
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b'{"resourceSpans":[],"resourceSpans":[]}', "twice"),
+        (b'{"resourceSpans":[],"resource\\u0053pans":[]}', "twice"),
+        (line_of(span_of()).replace(b'"spanId"', b'"traceId":"x","spanId"'), "twice"),
+        (line_of(span_of(x={"deep": [{"a": 1}]})).replace(b'"a":1', b'"a":1,"a":1'), "twice"),
+        (line_of(span_of(attributes=[attribute("a", "1"), attribute("a", "2")])), "twice"),
+        (line_of(span_of(name="N")).replace(b'"N"', b'"\\ud800"'), "not strict JSON"),
+        (line_of(span_of(name="N")).replace(b'"N"', b'"\xed\xa0\x80"'), "not strict JSON"),
+        (line_of(span_of(name="N")).replace(b'"N"', b'"\xff"'), "not strict JSON"),
+        (line_of(span_of(x=5)).replace(b"5", b"NaN"), "not strict JSON"),
+        (line_of(span_of(x=5)).replace(b"5", b"-Infinity"), "not strict JSON"),
+        (line_of(span_of(x=5)).replace(b"5", b"1e999"), "not strict JSON"),
+        (b"\xef\xbb\xbf" + line_of(), "not strict JSON"),
+        (line_of() + line_of(), "not strict JSON"),
+        (line_of() + b"\0", "not strict JSON"),
+        (b"", "not strict JSON"),
+        (b"[" * 100_000, "not strict JSON"),
+        (b'{"resourceSpans":[' + b"[" * 500 + b"]" * 500 + b"]}", "nested deeper"),
+        (b"[]", "the line is an array"),
+        (b"{}", "no resourceSpans"),
+        (b'{"resourceLogs":[]}', "not traces: the line has resourceLogs"),
+        (b'{"resourceMetrics":[]}', "resourceMetrics"),
+        (b'{"resourceSpans":{}}', "resourceSpans is an object, not an array"),
+        (b'{"resourceSpans":null}', "resourceSpans is null"),
+        (b'{"resourceSpans":[1]}', "an entry of resourceSpans is a number"),
+        (b'{"resourceSpans":[{"resource":[]}]}', "resource is an array"),
+        (line_of(span_of(traceId=TRACE.upper())), "traceId"),
+        (line_of(span_of(traceId="0" * 32)), "traceId"),
+        (line_of(span_of(traceId=TRACE + "\n")), "traceId"),
+        (line_of(span_of(traceId=5)), "traceId"),
+        (line_of({"spanId": SPAN}), "traceId"),
+        (line_of(span_of(spanId="AAAAAAAAAAA=")), "spanId"),
+        (line_of(span_of(spanId="")), "spanId"),
+        (line_of(span_of(parentSpanId="xyz")), "parentSpanId"),
+        (line_of(span_of(name=None)), "name is null"),
+        (line_of(span_of(kind="SPAN_KIND_CLIENT")), "kind"),
+        (line_of(span_of(startTimeUnixNano=1.5)), "startTimeUnixNano"),
+        (line_of(span_of(startTimeUnixNano="-1")), "out of range"),
+        (line_of(span_of(startTimeUnixNano="01")), "startTimeUnixNano"),
+        (line_of(span_of(endTimeUnixNano=str(1 << 64))), "out of range"),
+        (line_of(span_of(endTimeUnixNano=True)), "endTimeUnixNano"),
+        (line_of(span_of(status=[])), "status"),
+        (line_of(span_of(status={"code": 3})), "code"),
+        (line_of(span_of(attributes={})), "attributes"),
+        (line_of(span_of(attributes=[{"value": {}}])), "no key"),
+        (line_of(span_of(attributes=[{"key": "k", "value": "bare"}])), "value is a string"),
+        (line_of(span_of(attributes=[{"key": "k", "value": {"stringValue": 1}}])), "stringValue is a number"),
+        (line_of(span_of(attributes=[{"key": "k", "value": {"boolValue": "true"}}])), "boolValue"),
+        (line_of(span_of(attributes=[{"key": "k", "value": {"intValue": "1.0"}}])), "intValue"),
+        (line_of(span_of(attributes=[{"key": "k", "value": {"intValue": str(1 << 63)}}])), "out of range"),
+        (line_of(span_of(attributes=[{"key": "k", "value": {"doubleValue": "1"}}])), "doubleValue"),
+        (line_of(span_of(attributes=[{"key": "k", "value": {"bytesValue": "!"}}])), "base64"),
+        (line_of(span_of(attributes=[{"key": "k", "value": {"intValue": "1", "boolValue": True}}])), "two kinds"),
+        (line_of(span_of(links=[{"traceId": TRACE}])), "spanId"),
+        (line_of(span_of(events=[5])), "an event is a number"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_refused_by_name(line: bytes, why: str) -> None:
+    for read in (cut_line, parse_line):
+        with pytest.raises(OtlpError, match=why):
+            read(line)
+
+
+def test_the_offset_of_an_error_counts_bytes_not_characters() -> None:
+    with pytest.raises(OtlpError) as caught:
+        cut_line('{"a":"\u20ac\u20ac", x}'.encode())
+    assert caught.value.offset == 15
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"resourceSpans":[]}',
+        b'{"resourceSpans":[{}]}',
+        b'{"resourceSpans":[{"resource":{},"scopeSpans":[]},{"scopeSpans":[{"spans":[]},{}]}]}',
+    ],
+)
+def test_documents_without_spans_are_all_glue(line: bytes) -> None:
+    assert cut_line(line) == CutLine((line,), ())
+
+
+@pytest.mark.parametrize(
+    "prefix", [b'{"resourceSp', RICH[:100], RICH[:-1], b"\0" * 50, b"}", b'{"resourceSpans":[]}', b'x{"resourceSpans":']
+)
+def test_a_good_document_behind_something_torn_is_found(prefix: bytes) -> None:
+    assert resync(prefix + RICH) == (prefix, RICH)
+
+
+@pytest.mark.parametrize("line", [b"", RICH, RICH[:-1], b"no", b"x" + RICH[:-1], RICH + b"\0"])
+def test_no_document_is_found_where_there_is_none(line: bytes) -> None:
+    assert resync(line) is None
