@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, TextIO, cast
 
 import typer
 
@@ -43,6 +43,7 @@ def application() -> typer.Typer:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; returns its exit code and has said on stderr what went wrong."""
     command = typer.main.get_command(application())
+    stdout = sys.stdout
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = command.main(args=given, prog_name="spanseal", standalone_mode=False)
@@ -51,8 +52,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _PIPE_CLOSED
+        return _unheard(stdout)
+    except SystemExit as end:  # typer's way out when the reader of a pipe has gone: 1, which means *bad* here
+        return _unheard(stdout) if isinstance(end.__context__, BrokenPipeError) else 2
     except typer.TyperException as error:
         return _misused(error)
     except SpansealError as error:
@@ -88,6 +90,14 @@ def _misused(error: typer.TyperException) -> int:
     else:
         _say(f"error: {error}")
     return 2
+
+
+def _unheard(stdout: TextIO) -> int:
+    """Nobody reads any more: what is still buffered goes nowhere, quietly."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stdout.fileno())
+    os.close(nowhere)
+    return _PIPE_CLOSED
 
 
 def _bug(error: Exception) -> int:
