@@ -79,6 +79,7 @@ _UNKNOWN = {
     "no-trust": "consistent, but no trust file says whose signature to believe",
     "unsigned-tail": "complete frames beyond the signed head: sealed, but not yet signed",
     "torn-tail": "an incomplete frame at the very end: a write was interrupted before it was acknowledged",
+    "write-interrupted": "a write was interrupted between two files; the store's own sealer completes it when it opens",
     "empty-store": "nothing is sealed here yet",
 }
 _INFO = {

@@ -1,0 +1,170 @@
+"""Verify a store: every byte of it against the signed head, with public keys alone; content too where keys are given.
+
+Reads the store once, one frame in memory at a time. What is damaged is named with file, byte and leaf as far as that
+can be told, and everything behind it is still checked. Nothing is changed but the memory of heads. May import audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from spanseal.audit.content_keys import ContentKeys
+from spanseal.audit.findings import Finding, verdict_of
+from spanseal.audit.findings import Verdict as Word
+from spanseal.audit.heads import HeadMemory
+from spanseal.audit.leaf import KeyEventLeaf, decode_leaf
+from spanseal.audit.read_frame import OpenFrame
+from spanseal.audit.store_layout import CHECKPOINT, HISTORY, segments_of
+from spanseal.audit.tlog.checkpoint import Checkpoint
+from spanseal.audit.trust import Trust
+from spanseal.audit.verify_content import ContentCheck
+from spanseal.audit.verify_files import check_files
+from spanseal.audit.verify_frames import FrameWalk, Piece
+from spanseal.audit.verify_heads import (
+    OPENING_SIZE,
+    HistoryCheck,
+    MemoryCheck,
+    check_own_signatures,
+    check_trust,
+    read_head,
+)
+from spanseal.audit.verify_report import Report
+from spanseal.audit.verify_tiles import TileCheck
+from spanseal.errors import FormatError
+
+Watcher = Callable[[OpenFrame], None]
+"""Sees every good frame under the head, in order; for what judges the runs (ledger, manifests)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome. ``size`` and ``origin`` are the head's (0 and "" without one).
+
+    ``covered`` and ``unchecked`` count what was and was not checked, by name (leaves, spans, content, ranges, …);
+    ``rebuildable`` are the paths of caches, which nothing was believed from.
+    """
+
+    verdict: Word
+    size: int
+    origin: str
+    findings: tuple[Finding, ...]
+    covered: Mapping[str, int]
+    unchecked: Mapping[str, int]
+    rebuildable: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 good, 1 bad, 2 cannot be judged."""
+        return {"ok": 0, "bad": 1, "unknown": 2}[self.verdict]
+
+    def to_json(self) -> dict[str, Any]:
+        """The documented JSON object of ``spanseal verify --json``."""
+        return {
+            "verdict": self.verdict,
+            "size": self.size,
+            "origin": self.origin,
+            "findings": [asdict(found) for found in self.findings],
+            "covered": dict(self.covered),
+            "unchecked": dict(self.unchecked),
+            "rebuildable": list(self.rebuildable),
+        }
+
+
+def verify_store(
+    root: str | Path, trust: Trust | None, heads: HeadMemory | None, content_keys: ContentKeys | None = None,
+    *, watch: Watcher | None = None,
+) -> Verdict:  # fmt: skip
+    """Judge a store. A head that the trust file accepts in a store that is not bad is remembered in ``heads``.
+
+    Raises NotAStoreError if the folder is no store, TrustError if the memory of heads or a content key is damaged;
+    whatever is wrong with the store itself is a finding.
+    """
+    root = Path(root)
+    segments = segments_of(root)
+    report = Report()
+    note, head = read_head(root, report)
+    trusted = check_trust(note, trust, report) if head is not None else False
+    memory = MemoryCheck(heads, head, report)
+    rebuildable = check_files(root, report)
+    run = _Run(root, head, note, memory, ContentCheck(root, content_keys, report), report, watch)
+    for piece in FrameWalk(root, segments, run.signed, report):
+        run.piece(piece)
+    run.finish()
+    word = verdict_of(report.findings())
+    if head is not None and heads is not None and trusted and word != "bad":
+        heads.remember(head)
+    return Verdict(
+        word, run.signed, head.origin if head else "", report.findings(),
+        dict(report.covered), dict(report.unchecked), tuple(rebuildable),
+    )  # fmt: skip
+
+
+class _Run:
+    """The state of one pass over the leaves."""
+
+    def __init__(
+        self, root: Path, head: Checkpoint | None, note: bytes, memory: MemoryCheck,
+        content: ContentCheck, report: Report, watch: Watcher | None,
+    ) -> None:  # fmt: skip
+        self.signed = head.size if head else 0
+        self._root, self._head, self._note, self._memory = root, head, note, memory
+        self._content, self._report, self._watch = content, report, watch
+        self._tiles = TileCheck(root, self.signed, report)
+        self._history = HistoryCheck(root, head, note, report)
+        self._vkeys: tuple[str, ...] = ()
+        self._root_there: bytes | None = None
+
+    def piece(self, piece: Piece) -> None:
+        """The next leaves."""
+        if piece.first == 0:
+            self._opening(piece.entries[0])
+        self._tiles.add(piece.entries)
+        size = self._tiles.size
+        if piece.placed is not None:
+            opened = self._content.frame(piece.placed)
+            if size <= self.signed:
+                self._report.covered["frames"] += 1
+                if opened is not None and self._watch is not None:
+                    self._watch(opened)
+        if size > self.signed:
+            return
+        self._report.covered["leaves"] = size
+        root = self._tiles.root()
+        if self._history.at(size, root, self._vkeys):
+            self._tiles.published(size)
+        self._memory.at(size, root)
+        if size == self.signed:
+            self._root_there = root
+
+    def finish(self) -> None:
+        """After the last leaf."""
+        beyond = self._tiles.size - self.signed
+        if self._head is not None:
+            self._memory.finish(self.signed)
+            if beyond > 0:
+                self._report.add("unsigned-tail", f"leaves {self.signed} to {self._tiles.size - 1}")
+        elif not self._note and (self._tiles.size > OPENING_SIZE or (self._root / HISTORY).exists()):
+            self._report.add("head-missing", CHECKPOINT, f"the segments hold {self._tiles.size} leaves")
+        elif not self._note:
+            self._report.add("empty-store")
+        self._history.finish()
+        self._tiles.finish(self._head.root if self._head else None, self._root_there)
+        self._content.finish()
+        if self._vkeys and self._head is not None and self._root_there == self._head.root:
+            check_own_signatures(self._note, self._vkeys, CHECKPOINT, self._report)
+
+    def _opening(self, entry: bytes) -> None:
+        try:
+            leaf = decode_leaf(entry)
+        except FormatError as error:
+            self._report.add("leaf-malformed", "leaf 0", str(error))
+            return
+        if not isinstance(leaf, KeyEventLeaf):
+            self._report.add("leaf-malformed", "leaf 0", "it is not the key event that opens a log")
+        elif self._head is not None and leaf.origin != self._head.origin:
+            self._report.add("origin-mismatch", "leaf 0", f"leaf 0 says {leaf.origin}, the head {self._head.origin}")
+        else:
+            self._vkeys = leaf.vkeys

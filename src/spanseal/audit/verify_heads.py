@@ -1,0 +1,181 @@
+"""Checks the head: who signed it, whether the history leads to it, whether it continues the head that was seen before.
+
+Imports ``tlog``, ``trust``, ``heads`` and ``store_layout``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from spanseal.audit.heads import HeadMemory
+from spanseal.audit.store_layout import CHECKPOINT, HISTORY, HistoryEntry, read_history
+from spanseal.audit.tlog.checkpoint import Checkpoint
+from spanseal.audit.tlog.keys import VKey
+from spanseal.audit.tlog.note import Note
+from spanseal.audit.trust import HeadError, Trust
+from spanseal.audit.verify_report import Report
+from spanseal.errors import FormatError
+
+OPENING_SIZE = 2
+"""Leaves of a log that was only begun: its key event and the batch leaf of that frame."""
+
+
+def read_head(root: Path, report: Report) -> tuple[bytes, Checkpoint | None]:
+    """The checkpoint's bytes and meaning; None where it is missing or malformed, which is then a finding."""
+    path = root / CHECKPOINT
+    if not path.exists():
+        return b"", None
+    data = path.read_bytes()
+    try:
+        return data, Checkpoint.parse(Note.parse(data).text)
+    except FormatError as error:
+        report.add("head-malformed", CHECKPOINT, str(error))
+        return data, None
+
+
+def check_trust(note: bytes, trust: Trust | None, report: Report) -> bool:
+    """Whether the trust file's keys signed the head; what is wrong with it is a finding."""
+    if trust is None:
+        report.add("no-trust", CHECKPOINT)
+        return False
+    try:
+        trust.verify_head(note)
+    except HeadError as error:
+        report.add(error.code, CHECKPOINT, error.detail)
+        return False
+    if not trust.witnessed:
+        report.add("no-witness", CHECKPOINT)
+    return True
+
+
+def check_own_signatures(note: bytes, vkeys: Sequence[str], where: str, report: Report) -> bool:
+    """Whether all keys that leaf 0 names signed this head. Proves consistency, not whom to believe."""
+    good = True
+    for text in vkeys:
+        try:
+            key = VKey.parse(text)
+            signed = Note.parse(note).signed(key) is not None
+        except FormatError as error:
+            report.add("signature-invalid", where, str(error))
+            good = False
+            continue
+        if not signed:
+            report.add("signature-missing", where, f"of {key.name} {key.key_id.hex()}, which leaf 0 names")
+            good = False
+    return good
+
+
+class MemoryCheck:
+    """Compares the log with the head that was seen before."""
+
+    def __init__(self, memory: HeadMemory | None, head: Checkpoint | None, report: Report) -> None:
+        self._report = report
+        self._seen = memory.last(head.origin) if memory is not None and head is not None else None
+        self._met = False
+        if memory is not None and head is not None:
+            self._compare(head)
+
+    def _compare(self, head: Checkpoint) -> None:
+        seen = self._seen
+        if seen is None:
+            self._report.add("head-not-remembered", CHECKPOINT)
+        elif head.size < seen.size:
+            self._report.add("rollback", CHECKPOINT, f"it has {head.size} leaves, {seen.size} were seen before")
+        elif head.size == seen.size and head.root != seen.root:
+            self._report.add("fork", CHECKPOINT, f"size {head.size}: {seen.root.hex()} seen, {head.root.hex()} here")
+
+    def at(self, size: int, root: bytes) -> None:
+        """The root that the leaves give at a size."""
+        if self._seen is not None and size == self._seen.size:
+            self._met = True
+            if root != self._seen.root:
+                self._report.add("inconsistent", CHECKPOINT, f"at size {size}, which was seen with another root")
+
+    def finish(self, size: int) -> None:
+        """After the last leaf of the head."""
+        if self._seen is not None and not self._met and size > self._seen.size:
+            self._report.add("inconsistent", CHECKPOINT, f"no head of {self._seen.size} leaves was ever published")
+
+
+class HistoryCheck:
+    """Follows the history of heads while the tree grows; one entry in memory at a time."""
+
+    def __init__(self, root: Path, head: Checkpoint | None, note: bytes, report: Report) -> None:
+        self._head, self._note, self._report = head, note, report
+        path = root / HISTORY
+        self._entries = read_history(path) if path.exists() else iter(())
+        self._next: tuple[HistoryEntry, Checkpoint] | None = None
+        self._size = 0
+        self._last = b""
+        self._last_size = 0
+        self._rest = b""
+        self._failed = False
+        self._advance()
+
+    def at(self, size: int, root: bytes, vkeys: Sequence[str]) -> bool:
+        """The root that the leaves give at the end of a frame; whether a head of that size was published."""
+        published = False
+        while self._next is not None and self._next[1].size <= size:
+            entry, head = self._next
+            where = f"{HISTORY}, byte {entry.offset}"
+            if head.size < size:
+                self._fail(where, f"a head of {head.size} leaves, where no batch ends")
+                return published
+            published = True
+            if head.root != root:
+                self._fail(where, f"the head of {size} leaves has another root than the leaves")
+                return published
+            if not check_own_signatures(entry.note, vkeys, where, self._report):
+                self._failed, self._next = True, None
+                return published
+            self._advance()
+        return published
+
+    def finish(self) -> None:
+        """After the last leaf of the head: the history's last entry must be the head."""
+        if self._failed or self._head is None:
+            return
+        if self._next is not None:
+            size = self._next[1].size
+            if size > self._head.size:
+                self._report.add("rollback", CHECKPOINT, f"the store's own history holds a head of {size} leaves")
+            return
+        if self._last == self._note and not self._rest:
+            self._report.covered["heads"] += self._size
+        elif self._last_size < self._head.size and (self._note + b"\n").startswith(self._rest) and self._may_lack_one():
+            self._report.add("write-interrupted", HISTORY, "the last head is not in it yet")
+        else:
+            self._report.add("head-history-changed", HISTORY, "its last entry is not the checkpoint")
+
+    def _may_lack_one(self) -> bool:
+        return bool(self._last) or (self._head is not None and self._head.size == OPENING_SIZE)
+
+    def _advance(self) -> None:
+        self._next = None
+        if self._failed:
+            return
+        try:
+            entry = next(self._entries, None)
+            if entry is None:
+                return
+            if not entry.complete:
+                self._rest = entry.note
+                return
+            head = Checkpoint.parse(Note.parse(entry.note).text)
+        except FormatError as error:
+            self._fail(HISTORY, f"entry {self._size}: {error}")
+            return
+        where = f"{HISTORY}, byte {entry.offset}"
+        if self._head is not None and head.origin != self._head.origin:
+            self._fail(where, f"a head of {head.origin}")
+        elif head.size <= self._last_size:
+            self._fail(where, f"a head of {head.size} leaves after one of {self._last_size}")
+        else:
+            self._size += 1
+            self._last, self._last_size = entry.note, head.size
+            self._next = (entry, head)
+
+    def _fail(self, where: str, detail: str) -> None:
+        self._report.add("head-history-changed", where, detail)
+        self._failed, self._next = True, None
