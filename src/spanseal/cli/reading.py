@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TextIO, TypeAlias
@@ -113,7 +113,7 @@ def write_json(document: object, target: Path | None = None) -> None:
 
 
 @contextmanager
-def created(target: Path) -> Iterator[TextIO]:
+def created(target: Path) -> Generator[TextIO]:
     """The file to write to; what the disk refuses is an error with the file's name."""
     from spanseal.errors import UsageError
 

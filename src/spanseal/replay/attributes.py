@@ -84,6 +84,17 @@ class Attributes:
             self.notes.append(Note("content", self.where, f"{key} is not JSON ({error})"))
             return value
 
+    def structure(self, key: str) -> Json:
+        """What may be JSON or plain text, as a tool's result: objects and arrays parsed, everything else as it is."""
+        value = self.values.get(key)
+        if not isinstance(value, str):
+            return plain(value)
+        try:
+            parsed = orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return value
+        return parsed if isinstance(parsed, dict | list) else value
+
     def odd(self, kind: str, meaning: str) -> None:
         """Note something about this span."""
         self.notes.append(Note(kind, self.where, meaning))

@@ -81,8 +81,8 @@ def _tool(attributes: Attributes, told: dict[str, Any]) -> ToolUse:
         **told,
         tool=attributes.text(semconv.TOOL_NAME),
         call_id=attributes.text(semconv.TOOL_CALL_ID),
-        arguments=attributes.json(semconv.TOOL_CALL_ARGUMENTS),
-        result=attributes.json(semconv.TOOL_CALL_RESULT),
+        arguments=attributes.structure(semconv.TOOL_CALL_ARGUMENTS),
+        result=attributes.structure(semconv.TOOL_CALL_RESULT),
         fault=attributes.text(semconv.TOOL_FAULT),
         attempts=attributes.integer(semconv.TOOL_ATTEMPTS) or 1,
     )

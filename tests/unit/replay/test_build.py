@@ -62,7 +62,7 @@ def test_a_run_as_it_was(tmp_path: Path) -> None:
     ]
     (tool,) = run.tools
     assert (tool.tool, tool.call_id) == ("calculator", "c1")
-    assert (tool.arguments, tool.result) == ({"expression": "17 * 23"}, 391)
+    assert (tool.arguments, tool.result) == ({"expression": "17 * 23"}, "391")
     assert run.resource == {"service.name": "shop"}
 
 
@@ -175,7 +175,7 @@ def test_times_that_are_missing_or_contradict(tmp_path: Path) -> None:
 
 
 WRONG: list[Any] = [
-    1, -0.5, True, "x", [], ["a", 1], {}, {"a": {"b": 1}}, "", None, "[", "[1]", '{"a":1}', '"x"', "[" * 900 + "]" * 900,
+    1, -0.5, True, "x", [], ["a", 1], {}, {"a": {"b": 1}}, "", None, "[", "[1]", '{"a":1}', '"x"', "[" * 900 + "]" * 900
 ]
 KEYS = [value for name, value in vars(sc).items() if isinstance(value, str) and "." in value and name.isupper()]
 

@@ -29,7 +29,8 @@ def label(part: Part, marks: Marks) -> Label:
     """The label of any part; its content is made safe here."""
     made = _MAKERS.get(type(part), _other)(part, marks)
     if part.error:
-        made.line.append(f" {marks.bad} ", "bold red").append(safe(part.error, marks), "red")
+        made.line.append(f" {marks.dot} error", "bold red")
+        made.below.insert(0, Text(f"{marks.bad} ", "bold red").append(safe(part.error, marks), "red"))
     if part.content != "open" and not isinstance(part, Step):
         made.line.append(f" {marks.dot} content {part.content}", "yellow")
     return made

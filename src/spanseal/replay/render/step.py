@@ -31,6 +31,8 @@ def step_view(step: Step, width: int = 100, marks: Marks = FANCY) -> Iterator[Te
         if isinstance(part, Call):
             yield from _call(part, marks)
         elif isinstance(part, ToolUse):
+            if part.error:
+                yield Text("  ").append(made.below[0])
             yield from _shown("given", as_json(part.arguments) if part.arguments is not None else "", marks)
             yield from _shown("gave", as_json(part.result) if part.result is not None else "", marks)
         else:
@@ -39,6 +41,8 @@ def step_view(step: Step, width: int = 100, marks: Marks = FANCY) -> Iterator[Te
 
 
 def _call(call: Call, marks: Marks) -> Iterator[Text]:
+    if call.error:
+        yield Text(f"  {marks.bad} ", "bold red").append(safe(call.error, marks), "red")
     if not call.messages:
         why = f"content {call.content}" if call.content != "open" else call.replay_reason or "not captured"
         yield Text(f"  messages: not here ({safe(why, marks)})", "yellow")

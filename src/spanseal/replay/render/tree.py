@@ -82,7 +82,8 @@ def head(run: Run, marks: Marks) -> Iterator[Text]:
     yield line
     line = Text("  record ").append(run.grade, GRADES[run.grade])
     line.append(f" {marks.dot} {count(run.span_count, 'span')} {marks.dot} started {instant(run.started)}", "dim")
-    yield line.append(f" {marks.dot} trace {run.trace_id}", "dim")
+    yield line
+    yield Text(f"  trace {run.trace_id}", "dim")
     if run.error:
         yield Text(f"  {marks.bad} ", "bold red").append(safe(run.error, marks), "red")
     for words, ids in (("inside run", (run.parent_run_id,)), ("started run", run.children)):

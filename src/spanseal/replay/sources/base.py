@@ -24,7 +24,8 @@ _MOST_NOTES: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class SourceSpan:
-    """A span and where it came from; ``content`` says whether its private values are readable here."""
+    """A span and where it came from; ``content`` says whether its private values are readable here, ``conflict``
+    whether another span with the same ids says something else."""
 
     record: SpanRecord
     place: str
@@ -70,7 +71,7 @@ class Source(ABC):
         self._log = NoteLog()
         seen = Seen()
         for span in self._stored():
-            newness = seen.judge(span.record)
+            newness = "conflict" if span.conflict else seen.judge(span.record)
             if newness == "duplicate":
                 continue
             if newness == "conflict":

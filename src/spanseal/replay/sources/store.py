@@ -12,7 +12,7 @@ from spanseal.audit.heads import HeadMemory
 from spanseal.audit.read import StoreReader
 from spanseal.audit.trust import Pin, Trust, pin_for
 from spanseal.audit.verify import Verdict, verify_store
-from spanseal.errors import BadStoreError, OtlpError
+from spanseal.errors import BadStoreError, OtlpError, ReplayError
 from spanseal.records.otlp import parse_span
 from spanseal.replay.sources.base import Source, SourceSpan
 
@@ -35,8 +35,7 @@ def open_store(
     pin = _pin(path)
     believed = trust or (pin.trust_path if pin else None)
     trusted = Trust.load(believed) if believed else None
-    folder = Path(content_keys) if content_keys else pin.keys_dir / _CONTENT if pin else None
-    keys = ContentKeys(folder) if folder is not None and folder.is_dir() else None
+    keys = _content_keys(content_keys, pin)
     verdict = verify_store(path, trusted, HeadMemory(Path(heads) if heads else settings.state_dir() / _HEADS), keys)
     if verdict.verdict == "bad" and not unverified:
         raise BadStoreError(_refusal(path, verdict))
@@ -59,7 +58,7 @@ class StoreSource(Source):
             except OtlpError as error:
                 self._log.add("malformed", place, f"sealed as a span, but not readable as one: {error}")
                 continue
-            yield SourceSpan(record, place, stored.content)
+            yield SourceSpan(record, place, stored.content, stored.conflict)
 
 
 def _pin(path: Path) -> Pin | None:
@@ -70,6 +69,17 @@ def _pin(path: Path) -> Pin | None:
     except OSError:
         return None
     return pin_for(origin, settings.state_dir())
+
+
+def _content_keys(folder: str | Path | None, pin: Pin | None) -> ContentKeys | None:
+    """The keys in the folder that was named, which may be some runs' only; else all that the log's owner has."""
+    if folder is not None:
+        at = Path(folder)
+        if not at.is_dir():
+            raise ReplayError(f"{at}: no folder of content keys; keygen makes one as {_CONTENT}/ in the key folder")
+        return ContentKeys(at, whole=False)
+    own = pin.keys_dir / _CONTENT if pin else None
+    return ContentKeys(own) if own is not None and own.is_dir() else None
 
 
 def _refusal(path: Path, verdict: Verdict) -> str:
