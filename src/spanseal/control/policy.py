@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, ClassVar
+from typing import Any
 
 from spanseal.control.action import Action, Seam
 from spanseal.errors import UsageError
@@ -61,7 +61,7 @@ class ControlPolicy:
     """
 
     name: str = ""
-    seams: ClassVar[frozenset[Seam]] = frozenset({"before_model"})
+    seams: frozenset[Seam] = frozenset({"before_model"})
 
     def __init_subclass__(cls, **rest: Any) -> None:
         super().__init_subclass__(**rest)

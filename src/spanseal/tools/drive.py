@@ -54,32 +54,30 @@ async def adrive(flow: Flow[T]) -> T:
     try:
         effect = next(flow)
         while True:
-            try:
-                outcome = await effect.arun() if effect.arun is not None else await _in_thread(effect)
-            except BaseException as error:  # noqa: BLE001 - the flow decides; what it does not take comes out again
-                effect = flow.throw(error)
-            else:
-                effect = flow.send(outcome)
+            outcome, error = await _awaited_outcome(effect)
+            effect = flow.send(outcome) if error is None else flow.throw(error)
     except StopIteration as stop:
         return cast("T", stop.value)
 
 
-async def _in_thread(effect: Effect) -> Any:
-    """In a worker thread, with this task's context. An exception comes back as a value: a future cannot carry
-    every one (StopIteration would leave the task waiting for ever)."""
-    run = effect.run
-    assert run is not None
+async def _awaited_outcome(effect: Effect) -> tuple[Any, BaseException | None]:
+    """An exception comes back as a value: futures and coroutines cannot carry every one (a StopIteration from a
+    thread would leave the task waiting for ever)."""
+    try:
+        if effect.arun is not None:
+            return await effect.arun(), None
+        run = effect.run
+        assert run is not None
+        return await asyncio.to_thread(_caught, run)
+    except BaseException as error:  # noqa: BLE001 - the flow decides; what it does not take comes out again
+        return None, error
 
-    def caught() -> tuple[Any, BaseException | None]:
-        try:
-            return run(), None
-        except BaseException as error:  # noqa: BLE001 - raised again by the caller, unchanged
-            return None, error
 
-    outcome, error = await asyncio.to_thread(caught)
-    if error is not None:
-        raise error
-    return outcome
+def _caught(run: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return run(), None
+    except BaseException as error:  # noqa: BLE001 - likewise
+        return None, error
 
 
 def _wait(effect: Effect) -> Any:

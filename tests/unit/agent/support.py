@@ -94,7 +94,8 @@ def parent_of(span: ReadableSpan, spans: Sequence[ReadableSpan]) -> str:
     """The parent's name, "" for a root."""
     if span.parent is None:
         return ""
-    return next(other.name for other in spans if other.context.span_id == span.parent.span_id)
+    wanted = span.parent.span_id
+    return next(other.name for other in spans if other.context is not None and other.context.span_id == wanted)
 
 
 @contextmanager

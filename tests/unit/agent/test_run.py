@@ -7,6 +7,7 @@ import json
 from typing import Any, Literal
 
 import pytest
+from tests.unit.agent.support import TinyModel, attributes, call, is_error, parent_of, recorded
 
 from spanseal.agent.build import VerifiableAgent
 from spanseal.agent.result import RunResult
@@ -21,7 +22,6 @@ from spanseal.verification.checks.max_length import MaxLengthCheck
 from spanseal.verification.checks.not_empty import NotEmptyCheck
 from spanseal.verification.checks.valid_json import ValidJSONCheck
 from spanseal.verification.pipeline import VerificationPipeline
-from tests.unit.agent.support import TinyModel, attributes, call, is_error, parent_of, recorded
 
 Mode = Literal["sync", "async"]
 both = pytest.mark.parametrize("mode", ["sync", "async"])
@@ -167,7 +167,7 @@ def test_original_fault_failed_tool_shown_as_success() -> None:
         result = VerifiableAgent(TinyModel(call("broken"), "sorry"), tools=[broken]).run("?")
     (outcome,) = result.tool_calls
     assert (outcome.fault, outcome.error_type) == ("world", "RuntimeError")
-    assert "RuntimeError: no paper" in result.messages[2].parts[0].content  # type: ignore[union-attr]
+    assert "RuntimeError: no paper" in str(result.messages[2])
     assert is_error(spans.one("execute_tool broken"))
     assert result.success
 
@@ -263,8 +263,8 @@ def test_the_enforced_schema_admits_only_actions_that_exist() -> None:
 
 
 def test_verify_all_sees_tool_calls_too_and_answers_each_wish_of_a_refused_response() -> None:
-    model = TinyModel(call("multiply", a=1, b=2), LLMResponse("thinking", "t", tool_calls=(call("multiply", a=1, b=2),)),
-                      "2")
+    wish = call("multiply", a=1, b=2)
+    model = TinyModel(wish, LLMResponse("thinking", "t", tool_calls=(wish,)), "2")
     agent = VerifiableAgent(
         model, tools=[multiply], verify="all", verification=VerificationPipeline([NotEmptyCheck()])
     )
@@ -298,7 +298,11 @@ def test_attempts_are_numbered_for_the_chat_spans() -> None:
 
 def test_nothing_of_the_content_leaves_with_capture_off() -> None:
     secret = "swordfish"
-    failing = Tool("open", "", {"type": "object"}, call=lambda **_: (_ for _ in ()).throw(OSError(secret)))
+
+    def opened(**_: Any) -> str:
+        raise OSError(secret)
+
+    failing = Tool("open", "", {"type": "object"}, call=opened)
     model = TinyModel(call("open", key=secret), call(secret), secret, secret, secret)
     agent = VerifiableAgent(
         model, tools=[failing], verification=VerificationPipeline([MaxLengthCheck(1)]), instructions=secret,
@@ -338,7 +342,7 @@ def test_an_agent_serves_many_tasks_at_once() -> None:
     assert len({result.run_id for result in results}) == 20
     for step in spans.all("step"):
         assert parent_of(step, spans.spans) == "invoke_agent agent"
-    assert len({step.context.trace_id for step in spans.all("step")}) == 20
+    assert len({step.context.trace_id for step in spans.all("step") if step.context is not None}) == 20
 
 
 @pytest.mark.parametrize("options", [

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
-
 from spanseal.control.action import Action, Seam, ToolUse
 from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
 from spanseal.errors import UsageError
@@ -22,7 +20,7 @@ class ToolAllowListPolicy(ControlPolicy):
     "the tool 'delete' is not allowed; allowed is search"
     """
 
-    seams: ClassVar[frozenset[Seam]] = frozenset({"before_tool"})
+    seams = frozenset({"before_tool"})
 
     def __init__(self, names: Iterable[str], otherwise: ControlDecision = ControlDecision.HALT) -> None:
         if isinstance(names, str):
