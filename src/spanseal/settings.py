@@ -139,6 +139,11 @@ def _genai_capture(mode: str) -> bool:
     return Value(mode.upper(), place).one_of(*allowed) in ("SPAN_ONLY", "SPAN_AND_EVENT", "TRUE")
 
 
+def heads_file() -> Path:
+    """Where this user's memory of the last head of each log lies."""
+    return state_dir() / "heads.json"
+
+
 def debug() -> bool:
     """Whether the command line shows tracebacks of our own faults: ``SPANSEAL_DEBUG`` set to anything but 0."""
     return os.environ.get("SPANSEAL_DEBUG", "0") not in ("", "0")
@@ -147,3 +152,8 @@ def debug() -> bool:
 def sealer_token() -> str | None:
     """The bearer token between sender and sealer, ``SPANSEAL_TOKEN``; unset or empty: none."""
     return os.environ.get("SPANSEAL_TOKEN") or None
+
+
+def openai_api_key() -> str | None:
+    """The key for OpenAI and compatible servers: ``OPENAI_API_KEY``; empty counts as not set."""
+    return os.environ.get("OPENAI_API_KEY") or None

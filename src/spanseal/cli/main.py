@@ -60,6 +60,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except SpansealError as error:
         _say(f"error: {error}")
         return 2
+    except OSError as error:
+        _say(f"error: {error.filename or 'a file'}: {error.strerror or error}")
+        return 2
     except Exception as error:  # noqa: BLE001 - the last place where a fault can be put into words
         return _bug(error)
 

@@ -1,0 +1,148 @@
+"""verify as typed: verdicts, exit codes, the document, and what is said about trust and witnesses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.sealer.sinks import export
+
+from spanseal import settings
+from spanseal.cli.main import run
+
+Typed = Callable[..., tuple[int, str, str]]
+REWRITTEN = "whoever holds the log's key could have rewritten everything"
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+    """Types command lines in a folder that has keys of example.com/a and a store with three spans."""
+    monkeypatch.chdir(tmp_path)
+
+    def type_line(line: str) -> tuple[int, str, str]:
+        code = run(line.split())
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    (tmp_path / "spans").mkdir()
+    (tmp_path / "spans" / "a.jsonl").write_bytes(b"".join(export(number) + b"\n" for number in range(3)))
+    type_line("keygen keys --origin example.com/a")
+    type_line("seal spans --store store --keys keys")
+    return type_line
+
+
+def flip(path: Path, at: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+def codes(document: dict[str, Any]) -> set[str]:
+    return {found["code"] for found in document["findings"]}
+
+
+def test_a_good_store_is_0_by_the_pin_and_says_what_a_key_holder_could_do(typed: Typed) -> None:
+    code, out, err = typed("verify store")
+    assert (code, err) == (0, "")
+    assert "ok" in out.splitlines()[0]
+    assert "example.com/a" in out
+    assert "3 spans" in out
+    assert "3 content" in out
+    assert out.count(REWRITTEN) == 1
+
+
+def test_the_document_is_as_documented(typed: Typed) -> None:
+    code, out, _ = typed("verify store --json")
+    document: dict[str, Any] = json.loads(out)
+    assert code == 0
+    assert {"verdict", "size", "findings", "covered", "unchecked", "rebuildable"} <= document.keys()
+    assert document["verdict"] == "ok"
+    assert document["size"] > 3
+    assert all({"code", "where", "meaning"} <= found.keys() for found in document["findings"])
+    assert document["rebuildable"] == ["idx/spans.sqlite"]
+
+
+def test_a_trust_file_alone_is_enough_and_content_is_then_said_to_be_unchecked(
+    typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPANSEAL_STATE_DIR", str(tmp_path / "elsewhere"))
+    code, out, _ = typed("verify store --trust keys/trust --json")
+    assert code == 0
+    assert "content-unchecked" in codes(json.loads(out))
+    code, out, _ = typed("verify store --trust keys/trust --content-keys keys/content --json")
+    assert code == 0
+    assert "content-unchecked" not in codes(json.loads(out))
+    assert typed("verify store --trust keys/trust --content-keys keys --json")[1] == out
+
+
+def test_without_any_trust_it_cannot_be_judged(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPANSEAL_STATE_DIR", str(tmp_path / "elsewhere"))
+    code, out, _ = typed("verify store")
+    assert code == 2
+    assert "no-trust" in out
+    assert "--trust" in out
+    assert out.count(REWRITTEN) == 1
+
+
+def test_a_changed_byte_is_1_and_named_even_without_trust(
+    typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segment = next((tmp_path / "store" / "seg").iterdir())
+    flip(segment, 700)
+    code, out, _ = typed("verify store")
+    assert code == 1
+    assert f"seg/{segment.name}" in out
+    monkeypatch.setenv("SPANSEAL_STATE_DIR", str(tmp_path / "elsewhere"))
+    assert typed("verify store")[0] == 1
+
+
+def test_another_logs_trust_file_is_1(typed: Typed) -> None:
+    typed("keygen other --origin example.com/a2")
+    code, out, _ = typed("verify store --trust other/trust --json")
+    assert code == 1
+    assert "origin-mismatch" in codes(json.loads(out))
+
+
+def test_an_older_store_than_was_seen_is_a_rollback(typed: Typed, tmp_path: Path) -> None:
+    shutil.copytree(tmp_path / "store", tmp_path / "old")
+    with (tmp_path / "spans" / "a.jsonl").open("ab") as file:
+        file.write(export(7) + b"\n")
+    typed("seal spans --store store --keys keys")
+    assert typed("verify store")[0] == 0
+    assert settings.heads_file().exists()
+    code, out, _ = typed("verify old --json")
+    assert code == 1
+    assert "rollback" in codes(json.loads(out))
+    assert typed("verify old --heads other-memory.json")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("verify missing", "no such folder"),
+        ("verify spans/a.jsonl", "is a file"),
+        ("verify spans", "no audit store"),
+        ("verify empty", "is empty"),
+        ("verify store --trust missing", "missing cannot be read"),
+        ("verify store --trust keys/log.key", "log.key"),
+        ("verify store --content-keys missing", "--content-keys missing"),
+    ],
+)
+def test_what_cannot_be_verified_is_2_and_one_line(typed: Typed, tmp_path: Path, line: str, says: str) -> None:
+    (tmp_path / "empty").mkdir()
+    code, out, err = typed(line)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_a_damaged_memory_of_heads_is_said_not_forgotten(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "heads.json").write_text("{}")
+    code, _, err = typed("verify store --heads heads.json")
+    assert code == 2
+    assert "heads.json" in err
