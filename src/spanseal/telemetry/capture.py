@@ -53,7 +53,7 @@ class ModelCall:
     def __init__(self, target: Target, model: str, context: Context | None) -> None:
         self.target = target
         self.ambient: BaseException | None = None
-        self.claimed = False
+        self.claims = 0
         self._wire: WireFormat = wire_format(target.format)
         self._clock = active().effects.clock
         self._started = self._clock.monotonic()
@@ -68,6 +68,16 @@ class ModelCall:
         )
         for name, attributes in _notes.get():
             self.span.add_event(name, attributes)
+
+    def claim(self, target: Target, model: str) -> None:
+        """An inner client makes the call that an adapter had begun: what it sends counts from here."""
+        self.claims += 1
+        self.target = target
+        self._wire = wire_format(target.format)
+        self._attempts.clear()
+        self._sent = b""
+        for key, value in _first(target, model).items():
+            self.span.set_attribute(key, value)
 
     def attempt(self, raw: bytes) -> Attempt:
         """The client sends ``raw`` now (once, or again in a retry)."""
@@ -164,11 +174,20 @@ class ModelCall:
         return record_response(self.span, self._wire, body, stream=last.is_event_stream)
 
 
+
 MALFORMED: Final = "malformed_response"
 """The ``error.type`` of an answer with status 200 that is not what the protocol says."""
 
+
+
+@dataclass(slots=True)
+class _Offer:
+    call: ModelCall
+    taken: bool = False
+
+
 _current: Final[ContextVar[ModelCall | None]] = ContextVar("spanseal_model_call", default=None)
-_offered: Final[ContextVar[ModelCall | None]] = ContextVar("spanseal_offered_call", default=None)
+_offered: Final[ContextVar[_Offer | None]] = ContextVar("spanseal_offered_call", default=None)
 _notes: Final[ContextVar[tuple[tuple[str, Mapping[str, Any]], ...]]] = ContextVar("spanseal_notes", default=())
 
 
@@ -178,13 +197,11 @@ def begin(target: Target, model: str, context: Context | None = None) -> ModelCa
 
     An adapter that has offered its own call gets that one back instead of a second span.
     """
-    offered = _offered.get()
-    if offered is not None and not offered.claimed:
-        offered.claimed = True
-        offered.target = target
-        for key, value in _first(target, model).items():
-            offered.span.set_attribute(key, value)
-        return offered
+    offer = _offered.get()
+    if offer is not None and not offer.taken:
+        offer.taken = True
+        offer.call.claim(target, model)
+        return offer.call
     return ModelCall(target, model, context)
 
 
@@ -209,7 +226,7 @@ def current_call() -> ModelCall | None:
 @contextmanager
 def offering(call: ModelCall | None) -> Generator[None]:
     """Offer ``call`` to the first instrumented client that is called inside."""
-    token = _offered.set(call)
+    token = _offered.set(None if call is None else _Offer(call))
     attached = None if call is None else otel_context.attach(trace.set_span_in_context(call.span))
     try:
         yield

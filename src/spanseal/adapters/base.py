@@ -1,0 +1,190 @@
+"""The class that users extend: one model behind one face, every call timed, counted and traced by the base itself."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from spanseal.adapters.own_span import OwnSpan
+from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolSpec
+from spanseal.telemetry.active import active
+
+_COUNTING = threading.Lock()
+
+
+class LLMAdapter(ABC):
+    """A model that can be asked. A subclass gives ``_chat``; the other three have defaults made of it.
+
+    ``provider`` is the convention's provider name, ``model`` the model asked where a request names none, ``calls``
+    the number of calls begun so far. Whatever a subclass does, its calls are timed (``latency_ms``, wall time, the
+    client's retries included), counted, and each is one chat span.
+
+    >>> class Echo(LLMAdapter):
+    ...     provider, model = "echo", "echo-1"
+    ...     def _chat(self, request):
+    ...         return LLMResponse(request.messages[-1].text, self.model)
+    >>> echo = Echo()
+    >>> echo.complete("hello").text, echo.calls
+    ('hello', 1)
+    """
+
+    provider: str = "custom"
+    model: str = ""
+    calls: int = 0
+    client_makes_spans: ClassVar[bool] = False
+    """True where the subclass calls an instrumented client, which makes the span from the wire itself."""
+
+    @abstractmethod
+    def _chat(self, request: ChatRequest) -> LLMResponse:
+        """Ask the model. Raise :class:`spanseal.errors.ProviderError` when the provider is at fault."""
+
+    async def _achat(self, request: ChatRequest) -> LLMResponse:
+        """Ask the model, awaitable. Default: :meth:`_chat` in a thread."""
+        return await asyncio.to_thread(self._chat, request)
+
+    def _stream(self, request: ChatRequest) -> Iterator[Chunk]:
+        """Ask the model for chunks; the last one carries the response. Default: one chunk from :meth:`_chat`."""
+        response = self._chat(request)
+        yield Chunk(response.text, response.reasoning, response)
+
+    async def _astream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
+        """Ask the model for chunks, awaitable. Default: one chunk from :meth:`_achat`."""
+        response = await self._achat(request)
+        yield Chunk(response.text, response.reasoning, response)
+
+    def complete(self, messages: Sequence[Message] | str, **options: Any) -> LLMResponse:
+        """Ask for one answer. ``messages`` is a conversation, or a text as the user's only message.
+
+        Options: ``temperature`` (0 to 2), ``max_tokens``, ``top_p``, ``seed``, ``stop`` (texts), ``tools``
+        (:class:`ToolSpec`), ``tool_choice`` (auto, none, required or a tool's name), ``response_format`` (a JSON
+        Schema), ``model``; anything else is sent as a field of the wire format. What is not given is not sent.
+        Raises :class:`spanseal.errors.ProviderError`, whose subclass and message say what to do.
+        """
+        return self.chat(self.request(messages, **options))
+
+    async def acomplete(self, messages: Sequence[Message] | str, **options: Any) -> LLMResponse:
+        """:meth:`complete`, awaitable."""
+        return await self.achat(self.request(messages, **options))
+
+    def stream(self, messages: Sequence[Message] | str, **options: Any) -> Iterator[Chunk]:
+        """:meth:`complete` in chunks; the last chunk carries the response. Close the iterator to stop early."""
+        return self.chat_stream(self.request(messages, **options))
+
+    def astream(self, messages: Sequence[Message] | str, **options: Any) -> AsyncIterator[Chunk]:
+        """:meth:`stream`, for ``async for``."""
+        return self.achat_stream(self.request(messages, **options))
+
+    def request(
+        self,
+        messages: Sequence[Message] | str,
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        stop: Sequence[str] = (),
+        tools: Sequence[ToolSpec] = (),
+        tool_choice: str | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        **extra: Any,
+    ) -> ChatRequest:
+        """The request that :meth:`complete` sends for these arguments."""
+        asked = (Message("user", messages),) if isinstance(messages, str) else tuple(messages)
+        return ChatRequest(
+            model or self.model, asked, temperature, max_tokens, top_p, seed,
+            (stop,) if isinstance(stop, str) else tuple(stop), tuple(tools), tool_choice, response_format, extra,
+        )
+
+    def chat(self, request: ChatRequest) -> LLMResponse:
+        """Ask for one answer; ``request.model`` empty means :attr:`model`."""
+        request, started = self._begun(request)
+        span = OwnSpan(self.provider, request, stream=False, enabled=not self.client_makes_spans)
+        try:
+            with span.offered():
+                response = self._chat(request)
+        except BaseException as error:
+            span.failed(error)
+            raise
+        span.answered(response)
+        return _timed(response, started)
+
+    async def achat(self, request: ChatRequest) -> LLMResponse:
+        """:meth:`chat`, awaitable."""
+        request, started = self._begun(request)
+        span = OwnSpan(self.provider, request, stream=False, enabled=not self.client_makes_spans)
+        try:
+            with span.offered():
+                response = await self._achat(request)
+        except BaseException as error:
+            span.failed(error)
+            raise
+        span.answered(response)
+        return _timed(response, started)
+
+    def chat_stream(self, request: ChatRequest) -> Generator[Chunk]:
+        """:meth:`chat` in chunks; the call begins with the first of them."""
+        request, started = self._begun(request)
+        span = OwnSpan(self.provider, request, stream=True, enabled=not self.client_makes_spans)
+        chunks = iter(self._stream(request))
+        try:
+            while True:
+                try:
+                    with span.offered():  # not over the yield: the caller's own calls are not ours
+                        chunk = next(chunks)
+                except StopIteration:
+                    return
+                except BaseException as error:
+                    span.failed(error)
+                    raise
+                yield _passed(span, chunk, started)
+        finally:
+            close = getattr(chunks, "close", None)
+            if close is not None:
+                close()
+            span.stopped()
+
+    async def achat_stream(self, request: ChatRequest) -> AsyncGenerator[Chunk]:
+        """:meth:`chat_stream`, for ``async for``."""
+        request, started = self._begun(request)
+        span = OwnSpan(self.provider, request, stream=True, enabled=not self.client_makes_spans)
+        chunks = aiter(self._astream(request))
+        try:
+            while True:
+                try:
+                    with span.offered():
+                        chunk = await anext(chunks)
+                except StopAsyncIteration:
+                    return
+                except BaseException as error:
+                    span.failed(error)
+                    raise
+                yield _passed(span, chunk, started)
+        finally:
+            close = getattr(chunks, "aclose", None)
+            if close is not None:
+                await close()
+            span.stopped()
+
+    def _begun(self, request: ChatRequest) -> tuple[ChatRequest, float]:
+        with _COUNTING:
+            self.calls += 1
+        if not request.model:
+            request = replace(request, model=self.model)
+        return request, active().effects.clock.monotonic()
+
+
+def _timed(response: LLMResponse, started: float) -> LLMResponse:
+    return replace(response, latency_ms=(active().effects.clock.monotonic() - started) * 1000)
+
+
+def _passed(span: OwnSpan, chunk: Chunk, started: float) -> Chunk:
+    span.piece(chunk.text)
+    if chunk.response is None:
+        return chunk
+    span.answered(chunk.response)
+    return replace(chunk, response=_timed(chunk.response, started))

@@ -1,0 +1,129 @@
+"""Ollama's own API, through the ollama client. For Ollama's OpenAI-compatible ``/v1`` use :class:`OpenAIAdapter`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, ClassVar
+
+from spanseal.adapters.base import LLMAdapter
+from spanseal.adapters.provider_errors import provider_error
+from spanseal.errors import MalformedResponseError, ProviderError, UsageError
+from spanseal.genai import ollama_chat
+from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
+from spanseal.genai.wire_json import JsonObject
+from spanseal.telemetry.instrument import instrument
+
+try:
+    import httpx
+    import ollama
+except ImportError as error:  # pragma: no cover - depends on what is installed
+    raise UsageError("OllamaAdapter needs the ollama package: pip install 'spanseal[ollama]'") from error
+
+_FAULTS = (ollama.ResponseError, ConnectionError, httpx.HTTPError, ValueError, TypeError)
+
+
+class OllamaAdapter(LLMAdapter):
+    """A model behind Ollama's ``/api/chat``.
+
+    ``host`` is the server (default: ``OLLAMA_HOST`` as the ollama client reads it, else ``http://127.0.0.1:11434``),
+    ``timeout`` seconds for one call; or give your own ``client`` and ``async_client``: the adapter works on
+    instrumented copies and leaves yours alone. The body is ours, sent by the client's own request function, because
+    its typed method drops the schema keywords that it does not know. Tool calls without an id get one that is marked
+    (:func:`spanseal.genai.wire_json.synthetic_id`).
+
+    >>> OllamaAdapter("smollm2", host="http://127.0.0.1:11434").provider
+    'ollama'
+    """
+
+    client_makes_spans: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        host: str | None = None,
+        client: ollama.Client | None = None,
+        async_client: ollama.AsyncClient | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        if (client is not None or async_client is not None) and (host is not None or timeout is not None):
+            raise UsageError("give OllamaAdapter either a client or host and timeout, not both")
+        if client is None and async_client is None:
+            client, async_client = ollama.Client(host, timeout=timeout), ollama.AsyncClient(host, timeout=timeout)
+        self.model = model
+        self.provider = ollama_chat.PROVIDER
+        self._client: Any = None if client is None else instrument(_own_copy(client))
+        self._async_client: Any = None if async_client is None else instrument(_own_copy(async_client))
+
+    def _chat(self, request: ChatRequest) -> LLMResponse:
+        return ollama_chat.parse_response(self._sent(request, stream=False))
+
+    async def _achat(self, request: ChatRequest) -> LLMResponse:
+        if self._async_client is None:
+            return await super()._achat(request)
+        return ollama_chat.parse_response(await self._asent(request, stream=False))
+
+    def _stream(self, request: ChatRequest) -> Iterator[Chunk]:
+        assembler = ollama_chat.StreamAssembler()
+        parts = self._sent(request, stream=True)
+        try:
+            for part in parts:
+                new = assembler.feed(part)
+                if new is not None:
+                    yield new
+        except _FAULTS as error:
+            raise self._error(error) from error
+        finally:
+            parts.close()
+        yield Chunk(response=self._finished(assembler.body()))
+
+    async def _astream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
+        assembler = ollama_chat.StreamAssembler()
+        parts = await self._asent(request, stream=True)
+        try:
+            async for part in parts:
+                new = assembler.feed(part)
+                if new is not None:
+                    yield new
+        except _FAULTS as error:
+            raise self._error(error) from error
+        finally:
+            await parts.aclose()
+        yield Chunk(response=self._finished(assembler.body()))
+
+    def _sent(self, request: ChatRequest, *, stream: bool) -> Any:
+        if self._client is None:
+            raise UsageError("this OllamaAdapter has an async client only: use its a… methods, or give client= too")
+        body = ollama_chat.request_body(request, stream=stream)
+        try:
+            return self._client._request(dict, "POST", ollama_chat.PATH, json=body, stream=stream)
+        except _FAULTS as error:
+            raise self._error(error) from error
+
+    async def _asent(self, request: ChatRequest, *, stream: bool) -> Any:
+        if self._async_client is None:
+            raise UsageError("this OllamaAdapter has a sync client only: call it without await, or give async_client=")
+        body = ollama_chat.request_body(request, stream=stream)
+        try:
+            return await self._async_client._request(dict, "POST", ollama_chat.PATH, json=body, stream=stream)
+        except _FAULTS as error:
+            raise self._error(error) from error
+
+    def _error(self, error: Exception) -> ProviderError:
+        http: Any = (self._client or self._async_client)._client
+        where = str(http.base_url).rstrip("/")
+        secret = http.headers.get("authorization", "").removeprefix("Bearer ")
+        return provider_error(error, where, key_setting="OLLAMA_API_KEY", secrets=(secret,))
+
+    def _finished(self, body: JsonObject) -> LLMResponse:
+        if body.get("done") is not True:
+            raise MalformedResponseError("the stream ended before Ollama said that it was done: look at its log")
+        return ollama_chat.parse_response(body)
+
+
+def _own_copy(client: Any) -> Any:
+    """A copy with an HTTP client of its own, which shares the caller's connections."""
+    own = copy.copy(client)
+    own._client = copy.copy(client._client)
+    return own

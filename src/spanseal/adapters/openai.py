@@ -1,0 +1,200 @@
+"""OpenAI and every compatible server: Azure, Groq, Together, vLLM, LM Studio, llama.cpp.
+
+Calls go through the SDK's generic ``post`` with our own body: the SDK's retries, authentication and errors stay in
+use, its typed transformation of the body, which costs most of a call's time, does not.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any, ClassVar, TypeVar, cast
+
+from spanseal import settings
+from spanseal.adapters.base import LLMAdapter
+from spanseal.adapters.parameter_rule import ParameterRule
+from spanseal.adapters.provider_errors import provider_error
+from spanseal.errors import AuthenticationError, MalformedResponseError, ProviderError, UsageError
+from spanseal.genai import openai_chat
+from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
+from spanseal.genai.wire_json import JsonObject, is_map, loads, loads_fast
+from spanseal.telemetry.capture import noting
+from spanseal.telemetry.instrument import instrument
+from spanseal.telemetry.instrument_openai import target_of
+
+try:
+    import httpx2
+    import openai
+    from openai import AsyncStream, Stream
+except ImportError as error:  # pragma: no cover - depends on what is installed
+    raise UsageError("OpenAIAdapter needs the openai package: pip install 'spanseal[openai]'") from error
+
+_T = TypeVar("_T")
+_NO_KEY = "not-needed"
+
+
+class OpenAIAdapter(LLMAdapter):
+    """A model behind the OpenAI chat completions API.
+
+    Give a ``base_url`` (often ending in ``/v1``) and a key, or your own ``client`` (``openai.OpenAI``,
+    ``AzureOpenAI``) and ``async_client``: the adapter works on an instrumented copy and leaves yours alone. The key
+    is ``api_key``, else ``OPENAI_API_KEY``; a server with a ``base_url`` may need none. ``timeout`` is in seconds for
+    one attempt, ``max_retries`` the SDK's retries of one call.
+
+    Newer models refuse ``max_tokens`` or ``temperature``. The rule: on a 400 that says so, ``max_tokens`` is sent as
+    ``max_completion_tokens`` and ``temperature`` is left out; the call is made once more for each of the two, and the
+    adapter remembers. The refused call is a span of its own, the changed ones carry an event.
+
+    Raises :class:`spanseal.errors.AuthenticationError` where there is no key for OpenAI itself.
+
+    >>> OpenAIAdapter("gpt-5-mini", base_url="http://127.0.0.1:8080/v1").provider
+    'openai'
+    """
+
+    client_makes_spans: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        client: openai.OpenAI | None = None,
+        async_client: openai.AsyncOpenAI | None = None,
+        max_retries: int | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        if client is not None or async_client is not None:
+            if base_url is not None or api_key is not None:
+                raise UsageError("give OpenAIAdapter either a client or base_url and api_key, not both")
+        else:
+            key = api_key or settings.openai_api_key() or (_NO_KEY if base_url else None)
+            if key is None:
+                raise AuthenticationError("no API key: pass api_key=, set OPENAI_API_KEY, or give a base_url")
+            client = openai.OpenAI(api_key=key, base_url=base_url)
+            async_client = openai.AsyncOpenAI(api_key=key, base_url=base_url)
+        self.model = model
+        self._client = None if client is None else instrument(copy.copy(client))
+        self._async_client = None if async_client is None else instrument(copy.copy(async_client))
+        self._rule = ParameterRule()
+        self._options: dict[str, Any] = {"security": {"bearer_auth": True}}
+        if max_retries is not None:
+            self._options["max_retries"] = max_retries
+        if timeout is not None:
+            self._options["timeout"] = timeout
+        self._target = target_of(self._client or self._async_client)
+        self.provider = self._target.provider
+
+    def _chat(self, request: ChatRequest) -> LLMResponse:
+        client = self._client
+        if client is None:
+            raise UsageError("this OpenAIAdapter has an async client only: use acomplete(), or give client= too")
+        response = self._ruled(request, False, lambda body: client.post(
+            openai_chat.PATH, cast_to=httpx2.Response, body=body, options=cast("Any", self._options)
+        ))
+        return self._parsed(response)
+
+    async def _achat(self, request: ChatRequest) -> LLMResponse:
+        client = self._async_client
+        if client is None:
+            return await super()._achat(request)
+        response = await self._aruled(request, False, lambda body: client.post(
+            openai_chat.PATH, cast_to=httpx2.Response, body=body, options=cast("Any", self._options)
+        ))
+        return self._parsed(response)
+
+    def _stream(self, request: ChatRequest) -> Iterator[Chunk]:
+        client = self._client
+        if client is None:
+            raise UsageError("this OpenAIAdapter has an async client only: use astream(), or give client= too")
+        stream = self._ruled(request, True, lambda body: client.post(
+            openai_chat.PATH, cast_to=cast("type[JsonObject]", dict), body=body, stream=True,
+            stream_cls=Stream[dict[str, Any]], options=cast("Any", self._options),
+        ))
+        assembler = openai_chat.StreamAssembler()
+        try:
+            for chunk in stream:
+                new = assembler.feed(chunk)
+                if new is not None:
+                    yield new
+        except (openai.OpenAIError, ValueError) as error:
+            raise self._error(error) from error
+        finally:
+            stream.close()
+        yield Chunk(response=openai_chat.parse_response(self._assembled(assembler)))
+
+    async def _astream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
+        client = self._async_client
+        if client is None:
+            raise UsageError("this OpenAIAdapter has a sync client only: use stream(), or give async_client= too")
+        stream = await self._aruled(request, True, lambda body: client.post(
+            openai_chat.PATH, cast_to=cast("type[JsonObject]", dict), body=body, stream=True,
+            stream_cls=AsyncStream[dict[str, Any]], options=cast("Any", self._options),
+        ))
+        assembler = openai_chat.StreamAssembler()
+        try:
+            async for chunk in stream:
+                new = assembler.feed(chunk)
+                if new is not None:
+                    yield new
+        except (openai.OpenAIError, ValueError) as error:
+            raise self._error(error) from error
+        finally:
+            await stream.close()
+        yield Chunk(response=openai_chat.parse_response(self._assembled(assembler)))
+
+    def _ruled(self, request: ChatRequest, stream: bool, post: Callable[[JsonObject], _T]) -> _T:
+        body = openai_chat.request_body(request, stream=stream)
+        while True:
+            try:
+                with noting(*self._rule.events(body)):
+                    return post(self._rule.applied(body))
+            except openai.OpenAIError as error:
+                mine = self._error(error)
+                if not self._rule.learns(mine, body):
+                    raise mine from error
+
+    async def _aruled(self, request: ChatRequest, stream: bool, post: Callable[[JsonObject], Awaitable[_T]]) -> _T:
+        body = openai_chat.request_body(request, stream=stream)
+        while True:
+            try:
+                with noting(*self._rule.events(body)):
+                    return await post(self._rule.applied(body))
+            except openai.OpenAIError as error:
+                mine = self._error(error)
+                if not self._rule.learns(mine, body):
+                    raise mine from error
+
+    def _error(self, error: Exception) -> ProviderError:
+        return provider_error(
+            error, self._where, key_setting="api_key= or OPENAI_API_KEY", secrets=self._target.secrets
+        )
+
+    @property
+    def _where(self) -> str:
+        url: httpx2.URL = cast("Any", self._client or self._async_client).base_url
+        return f"{url.scheme}://{url.host}{f':{url.port}' if url.port else ''}{url.path}".rstrip("/")
+
+    def _parsed(self, response: httpx2.Response) -> LLMResponse:
+        try:
+            body = _exact(response.content)
+        except ValueError as error:
+            kind = response.headers.get("content-type", "no content type")
+            raise MalformedResponseError(
+                f"{self._where} answered with {kind} that is not JSON: is the URL that of an OpenAI-compatible API "
+                "(often …/v1), or is a proxy in between?",
+                status=response.status_code,
+            ) from error
+        return openai_chat.parse_response(body)
+
+    def _assembled(self, assembler: openai_chat.StreamAssembler) -> JsonObject:
+        body = assembler.body()
+        if not body["choices"]:
+            raise MalformedResponseError(f"{self._where} sent no event of a stream: does the server know stream=true?")
+        return body
+
+
+def _exact(data: bytes) -> JsonObject:
+    """Arguments and texts are strings on this wire, so the fast parser loses nothing that we read."""
+    body = loads_fast(data)
+    return body if is_map(body) else loads(data)

@@ -1,0 +1,92 @@
+"""The chat span of a model that no instrumented client calls: an adapter of the user's own, a scripted model.
+
+The same capture as on the wire, fed with the OpenAI bodies that say the same as the request and the answer. If an
+instrumented client is called inside after all, it takes the span over and this class steps back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from spanseal.genai import openai_chat
+from spanseal.genai.messages import ChatRequest, LLMResponse
+from spanseal.genai.wire_json import dumps
+from spanseal.telemetry.attempt import Attempt
+from spanseal.telemetry.capture import ModelCall, Target, begin, offering
+from spanseal.telemetry.guard import guarded
+
+
+class OwnSpan:
+    """One call's span; without ``enabled`` it does nothing. Nothing here raises."""
+
+    def __init__(self, provider: str, request: ChatRequest, *, stream: bool, enabled: bool) -> None:
+        self._stream = stream
+        self._call: ModelCall | None = None
+        self._attempt: Attempt | None = None
+        self._claims = 0
+        self._texts: list[str] = []
+        self._model = request.model
+        if enabled:
+            self._begin(provider, request)
+
+    @guarded
+    def _begin(self, provider: str, request: ChatRequest) -> None:
+        self._call = begin(Target(openai_chat.FORMAT, provider), request.model)
+        if self._call is None:
+            return
+        self._claims = self._call.claims
+        self._attempt = self._call.attempt(dumps(openai_chat.request_body(request, stream=self._stream)))
+        if self._stream:
+            self._attempt.answered(200, {"content-type": "application/json"}, stream=True)
+            self._call.settle()
+
+    @contextmanager
+    def offered(self) -> Generator[None]:
+        """Inside, the span is the current one, and the first instrumented client that is called takes it over."""
+        with offering(self._call):
+            yield
+
+    def piece(self, text: str) -> None:
+        """A stream gave this text."""
+        self._texts.append(text)
+        if self._mine is not None and self._attempt is not None:
+            self._attempt.chunk(b"")
+
+    @guarded
+    def answered(self, response: LLMResponse) -> None:
+        """The model answered in full."""
+        if self._mine is None or self._attempt is None:
+            return
+        if not self._stream:
+            self._attempt.answered(200, {"content-type": "application/json"}, stream=False)
+        self._attempt.whole(dumps(openai_chat.response_body(response)))
+        self._mine.settle()
+
+    @guarded
+    def failed(self, error: BaseException) -> None:
+        """The model raised."""
+        if self._mine is None or self._attempt is None:
+            return
+        self._keep_partial()
+        if self._stream:
+            self._attempt.broke(error)
+        else:
+            self._mine.settle(error)
+
+    @guarded
+    def stopped(self) -> None:
+        """Nobody reads the stream on, maybe out of garbage collection."""
+        if self._mine is not None and self._attempt is not None and self._attempt.end is None:
+            self._keep_partial()
+            self._attempt.closed()
+
+    def _keep_partial(self) -> None:
+        if self._attempt is not None and self._texts:
+            partial = LLMResponse("".join(self._texts), self._model, finish_reason="error")
+            self._attempt.chunks = [dumps(openai_chat.response_body(partial))]
+
+    @property
+    def _mine(self) -> ModelCall | None:
+        call = self._call
+        return call if call is not None and call.claims == self._claims else None
