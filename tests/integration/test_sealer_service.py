@@ -9,8 +9,10 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit
 
 import httpx
+import pytest
 from tests.integration.parts.process import wait_until
 from tests.integration.parts.sealer import COMMAND, Sealer, sealer
 
@@ -117,6 +119,28 @@ def test_killed_under_load_everything_acknowledged_is_there_once(tmp_path: Path)
     assert {span(number) for number in tailed} <= set(stored)
     assert len(load.acknowledged) >= 60 * (KILLS + 1)
     assert load.sent_again > 0
+
+
+@pytest.mark.parametrize("room", [3_000, 60_000])
+def test_a_full_disk_refuses_what_it_cannot_hold_and_takes_it_when_there_is_room(tmp_path: Path, room: int) -> None:
+    with sealer(tmp_path) as running, httpx.Client(trust_env=False) as client:
+        process = running.service.process
+        assert process is not None
+        written = max(path.stat().st_size for path in running.store.rglob("*") if path.is_file())
+        prlimit(process.pid, RLIMIT_FSIZE, (written + room, RLIM_INFINITY))  # every write behind it fails, like ENOSPC
+        answers = {n: client.post(f"{running.url}/v1/traces", content=export(n)).status_code for n in range(150)}
+        assert set(answers.values()) == {200, 503}
+        assert client.get(f"{running.url}/healthz").status_code == 200
+        prlimit(process.pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
+        refused = [number for number, status in answers.items() if status == 503]
+        assert {client.post(f"{running.url}/v1/traces", content=export(n)).status_code for n in refused} == {200}
+        running.service.stop()
+        assert sealed_spans(running) == {span(number): 1 for number in answers}
+        verified = subprocess.run(
+            [COMMAND, "verify", running.store, "--trust", running.trust],
+            env={"SPANSEAL_STATE_DIR": str(running.state)}, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert verified.returncode == 0, verified.stdout
 
 
 def test_sigterm_ends_in_order_and_a_second_sealer_is_refused(tmp_path: Path) -> None:

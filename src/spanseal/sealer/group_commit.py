@@ -47,7 +47,9 @@ class _Waiting:
 
 
 class GroupCommit:
-    """Collects what arrives within 5 ms, up to 4 MiB, seals it as one batch, then answers all who wait.
+    """Collects what waits, up to 4 MiB, seals it as one batch, then answers all who wait.
+
+    While several send at once it waits up to 5 ms for more; one who sends alone is not kept waiting.
 
     ``position(source)`` is how many bytes of a source are sealed already. Thread-safe. A submission's
     future fails with the error of the seal: then nothing of it may be acknowledged. After a StoreStoppedError every
@@ -62,6 +64,7 @@ class GroupCommit:
         self._lock = threading.Lock()
         self._waiting = 0
         self._closed = False
+        self._crowded = False
         self.stopped: StoreStoppedError | None = None
         self._thread = threading.Thread(target=self._run, name="spanseal-writer", daemon=True)
         self._thread.start()
@@ -116,17 +119,20 @@ class GroupCommit:
         first = self._queue.get()
         if first is None:
             return [], False
-        group, size, until = [first], first.size, time.monotonic() + WAIT
-        while size < GROUP_BYTES:
+        group, size, more = [first], first.size, True
+        until = time.monotonic() + (WAIT if self._crowded else 0)
+        while more and size < GROUP_BYTES:
             try:
                 following = self._queue.get(timeout=max(0.0, until - time.monotonic()))
             except queue.Empty:
                 break
             if following is None:
-                return group, False
-            group.append(following)
-            size += following.size
-        return group, True
+                more = False
+            else:
+                group.append(following)
+                size += following.size
+        self._crowded = len(group) > 1
+        return group, more
 
     def _commit(self, group: list[_Waiting]) -> None:
         try:

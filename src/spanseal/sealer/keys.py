@@ -66,10 +66,16 @@ def make_keys(folder: Path, state_dir: Path, origin: str | None = None) -> Seale
     for name in ("log.key", "log.vkey", "trust"):
         if (folder / name).exists():
             raise UsageError(f"{folder / name} exists and is not overwritten: name another folder, or use these keys")
+    keys = SealerKeys(folder, origin, Ed25519PrivateKey.generate())
     try:
-        return _write(folder, state_dir, SealerKeys(folder, origin, Ed25519PrivateKey.generate()))
+        _write(keys)
     except OSError as error:
         raise UsageError(f"{folder}: keys cannot be written here: {error.strerror}") from error
+    try:
+        trust.write_pin(origin, folder / "trust", folder, state_dir)
+    except TrustError as error:
+        raise TrustError(f"the keys are made and good, but {error}; name --trust and --content-keys instead") from error
+    return keys
 
 
 def load_keys(folder: Path) -> SealerKeys:
@@ -128,7 +134,8 @@ def check_apart(keys: Path, store: Path) -> None:
         raise UsageError(f"--keys {keys} and --store {store} lie in one another; part them, or a copy carries both")
 
 
-def _write(folder: Path, state_dir: Path, keys: SealerKeys) -> SealerKeys:
+def _write(keys: SealerKeys) -> None:
+    folder = keys.folder
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not any(folder.iterdir()):
         folder.chmod(0o700)
@@ -141,8 +148,6 @@ def _write(folder: Path, state_dir: Path, keys: SealerKeys) -> SealerKeys:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    trust.write_pin(keys.origin, folder / "trust", folder, state_dir)
-    return keys
 
 
 def _put(path: Path, text: str, mode: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -23,10 +24,11 @@ from spanseal.errors import StoreError
 from spanseal.sealer.group_commit import GroupCommit
 from spanseal.sealer.receive_body import MAX_BODY, Body, open_body
 
-MAX_WAITING: Final = 256 << 20
+MAX_WAITING: Final = 512 << 20
 """Bytes that may wait in memory for the disk; above it senders are asked to come again."""
 RETRY_AFTER: Final = "1"
 _IN_THREAD: Final = 1 << 18
+_SAY_AGAIN: Final = 10.0
 
 log = logging.getLogger("spanseal.sealer")
 
@@ -51,6 +53,7 @@ class Receiver:
         self._max_waiting = max_waiting
         self._reading = 0
         self._said: set[str] = set()
+        self._refusals: dict[str, float] = {}
         self.stopping = False
 
     @property
@@ -137,7 +140,10 @@ class Receiver:
 
     def _not_durable(self, reason: str) -> Response:
         self._commit.counters.add("refused")
-        log.warning("503: %s", reason)
+        now = time.monotonic()
+        if now - self._refusals.get(reason, -_SAY_AGAIN) >= _SAY_AGAIN:
+            self._refusals = {**({} if len(self._refusals) > 100 else self._refusals), reason: now}
+            log.warning("not sealed, answered 503: %s", reason)
         return PlainTextResponse(f"not sealed: {reason}\n", 503, headers={"Retry-After": RETRY_AFTER})
 
     def _say(self, advice: str) -> None:

@@ -12,8 +12,8 @@ from typing import Final
 
 import zstandard
 
-MAX_BODY: Final = 64 << 20
-"""Bytes of one opened body; as much as the collector's receiver takes in our configuration."""
+MAX_BODY: Final = 256 << 20
+"""Bytes of one opened body. The collector's receiver takes 64 MiB in our configuration, which is more as JSON."""
 
 _ZSTD_STEP: Final = 512  # four bytes can open to 128 KiB, so a step opens to 16 MiB at most
 

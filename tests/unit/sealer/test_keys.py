@@ -126,3 +126,10 @@ def test_keys_and_store_may_not_lie_in_one_another(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="one another"):
             check_apart(tmp_path / keys, tmp_path / store)
     check_apart(tmp_path / "store-keys", tmp_path / "store")
+
+
+def test_keys_that_could_not_be_pinned_are_good_and_it_is_said(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file in the way")
+    with pytest.raises(TrustError, match=r"made and good.*--trust"):
+        make_keys(tmp_path / "keys", tmp_path / "state")
+    assert load_keys(tmp_path / "keys").origin.startswith("spanseal.local/")
