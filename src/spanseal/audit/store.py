@@ -11,17 +11,19 @@ it, is the table in ``store_recover``. May import the modules of audit, effects 
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
 from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.leaf import EVENT_OPENED, KeyEventLeaf
-from spanseal.audit.segment import SEGMENT_ROLL, decode_body, encode_frame, frame_leaves
+from spanseal.audit.segment import decode_body, encode_frame, frame_leaves
 from spanseal.audit.segment_build import BuiltFrame, FrameBuilder, IndexRow
 from spanseal.audit.store_disk import Disk, RealDisk
+from spanseal.audit.store_files import HeadFiles, SegmentFile
 from spanseal.audit.store_index import SpanIndex, rows_of
 from spanseal.audit.store_layout import (
     CHECKPOINT,
@@ -33,10 +35,9 @@ from spanseal.audit.store_layout import (
     TILES,
     read_frames,
     segment_first,
-    segment_name,
     segments_of,
 )
-from spanseal.audit.store_recover import Recovered, missing_history, recover, stop
+from spanseal.audit.store_recover import Recovered, read_history_state, recover, stop, stored_entries
 from spanseal.audit.store_tiles import TileWriter
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.keys import VKey
@@ -66,10 +67,8 @@ class StoreWriter:
         self.root, self.origin = root, origin
         self.content_keys, self.effects = content_keys, effects
         self.repaired: tuple[str, ...] = ()
-        self._signers, self._disk, self._lock = tuple(signers), disk, lock
-        self._segment = self._history = -1
-        self._segment_end = 0
-        self._torn = False
+        self._signers, self._lock = tuple(signers), lock
+        self._segment, self._head_files = SegmentFile(root, disk), HeadFiles(root, disk)
         self._stopped = ""
         self._head: Checkpoint | None = None
         self._positions: dict[str, int] = {}
@@ -133,26 +132,11 @@ class StoreWriter:
         Raises StoreError if the disk is full (nothing is stored; go on when there is room) and StoreStoppedError
         after a failed sync; then the writer is dead for good.
         """
-        self._alive()
         if frame.first != self.size:
             raise ValueError(f"frame begins at leaf {frame.first}, the log has {self.size}")
         data = encode_frame(frame.first, frame.entries, frame.body)
-        fresh = self._segment < 0 or self._segment_end >= SEGMENT_ROLL
-        try:
-            if fresh:
-                self._open_segment(self.root / SEGMENTS / segment_name(frame.first))
-            if self._torn:
-                self._disk.truncate(self._segment, self._segment_end)
-            self._torn = True
-            self._disk.append(self._segment, data)
-        except OSError as error:
-            self._cut_torn()
-            raise self._full(error) from error
-        self._sync(self._segment)
-        if fresh:
-            self._sync_folder(self.root / SEGMENTS)
-        self._torn = False
-        self._segment_end += len(data)
+        with self._guard():
+            self._segment.append(frame.first, data)
         self._tiles.append(frame.entries)
         self._index.add(frame.rows)
         self._positions.update((item.source, item.end) for item in frame.ranges)
@@ -162,32 +146,27 @@ class StoreWriter:
 
         Raises StoreError if the disk is full (what is stored stays stored; publish again when there is room).
         """
-        self._alive()
-        if self._head is not None and self._head.size == self.size:
-            return self._head
-        head = Checkpoint(self.origin, self.size, self._tiles.root())
-        note = Note(head.text, tuple(signer.sign(head.text) for signer in self._signers)).serialise()
-        try:
+        with self._guard():
+            if self._head is not None and self._head.size == self.size:
+                self._head_files.pay()
+                return self._head
+            head = Checkpoint(self.origin, self.size, self._tiles.root())
+            note = Note(head.text, tuple(signer.sign(head.text) for signer in self._signers)).serialise()
             self._tiles.flush()
-            self._disk.replace(self.root / CHECKPOINT, note)
+            self._head_files.publish(note)
             self._head = head
-            self._write_history(note + b"\n")
             self._tiles.tidy()
-        except StoreStoppedError as error:
-            self._stopped = str(error)
-            raise
-        except OSError as error:
-            raise self._full(error) from error
         self._index.commit(head.size, head.root)
         return head
 
     def close(self) -> None:
         """Release the lock. What was not published stays stored and is published by the next ``open``."""
         self._index.close()
-        for descriptor in (self._segment, self._history, self._lock):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self._segment = self._history = self._lock = -1
+        self._segment.close()
+        self._head_files.close()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
         self._stopped = self._stopped or "this store was closed: open it again"
 
     def __enter__(self) -> Self:
@@ -197,27 +176,18 @@ class StoreWriter:
         self.close()
 
     def _recover(self) -> None:
-        try:
+        with self._guard():
             found = recover(self.root, self._tiles, (self._index.size, self._index.root))
-        except OSError as error:
-            raise self._full(error) from error
-        self._check_identity(found)
-        self.repaired = tuple(found.repaired)
-        self._positions = found.positions
-        (self.root / CHECKPOINT_TMP).unlink(missing_ok=True)
-        missing = missing_history(self.root, found)
-        if found.segment is not None:
-            self._open_segment(found.segment)
-        if found.torn is not None:
-            self._segment_end = found.torn[1]
-            self._disk.truncate(self._segment, self._segment_end)
-            self._sync(self._segment)
-        elif self._segment >= 0:
-            self._sync(self._segment)  # frames of a killed writer may never have been synced; they are signed next
-            self._sync_folder(self.root / SEGMENTS)
-        self._head = found.head
-        if missing is not None:
-            self._write_history(missing[1], keep=missing[0])
+            self._check_identity(found)
+            history = read_history_state(self.root, found)
+            self._positions, self._head = found.positions, found.head
+            (self.root / CHECKPOINT_TMP).unlink(missing_ok=True)
+            if found.segment is not None:
+                self._segment.resume(found.segment, found.torn[1] if found.torn else None)
+            self.repaired = self._tiles.mend(history.sizes, stored_entries(self.root, self.size))
+            self._tiles.tidy()
+            if not history.whole:
+                self._head_files.mend(history.keep, history.append)
         if self.size == 0:
             self._begin_log()
         self._catch_up_index(max(found.index_at, 0))
@@ -264,59 +234,21 @@ class StoreWriter:
             self._index.commit(following, b"")
         self._index.commit(self.size, self._tiles.root())
 
-    def _open_segment(self, path: Path) -> None:
-        if self._segment >= 0:
-            os.close(self._segment)
-            self._segment = -1
-        self._segment = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        self._segment_end = os.fstat(self._segment).st_size
-
-    def _cut_torn(self) -> None:
-        try:
-            self._disk.truncate(self._segment, self._segment_end)
-            self._torn = False
-        except OSError:
-            self._torn = True  # the next append tries again; a reader sees a torn, unsigned tail until then
-
-    def _write_history(self, data: bytes, keep: int | None = None) -> None:
-        if self._history < 0:
-            fresh = not (self.root / HISTORY).exists()
-            self._history = os.open(self.root / HISTORY, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            if fresh:
-                self._sync_folder(self.root)
-        end = os.fstat(self._history).st_size if keep is None else keep
-        if keep is not None:
-            self._disk.truncate(self._history, keep)
-        try:
-            self._disk.append(self._history, data)
-        except OSError:
-            self._disk.truncate(self._history, end)
-            raise
-        self._sync(self._history)
-
-    def _sync(self, descriptor: int) -> None:
-        try:
-            self._disk.sync(descriptor)
-        except StoreStoppedError as error:
-            self._stopped = str(error)
-            raise
-
-    def _sync_folder(self, folder: Path) -> None:
-        try:
-            self._disk.sync_folder(folder)
-        except StoreStoppedError as error:
-            self._stopped = str(error)
-            raise
-
-    def _alive(self) -> None:
+    @contextlib.contextmanager
+    def _guard(self) -> Generator[None]:
+        """A failed sync ends this writer for good; any other fault of the disk leaves it usable."""
         if self._stopped:
             raise StoreStoppedError(self._stopped)
-
-    def _full(self, error: OSError) -> StoreError:
-        return StoreError(
-            f"{self.root} cannot be written ({error.strerror}): make room or correct the permissions; "
-            "nothing of this batch is acknowledged"
-        )
+        try:
+            yield
+        except StoreStoppedError as error:
+            self._stopped = str(error)
+            raise
+        except OSError as error:
+            raise StoreError(
+                f"{self.root} cannot be written ({error.strerror}): make room or correct the permissions; "
+                "nothing of this batch is acknowledged"
+            ) from error
 
 
 def _begin_folder(root: Path) -> None:

@@ -51,7 +51,6 @@ class Recovered:
     positions: dict[str, int] = field(default_factory=dict[str, int])
     segment: Path | None = None
     torn: tuple[Path, int] | None = None
-    repaired: list[str] = field(default_factory=list[str])
     index_at: int = -1
     """The size at which the index's root was met, -1 if it never was: then it is of another tree."""
 
@@ -65,7 +64,7 @@ def stop(root: Path, found: str) -> StoreStoppedError:
 
 
 def recover(root: Path, tiles: TileWriter, index: tuple[int, bytes]) -> Recovered:
-    """Read a store's segments and head; StoreStoppedError if it must not be written. Changes only tiles.
+    """Read a store's segments and head; StoreStoppedError if it must not be written. Changes nothing.
 
     ``index`` is the size and root that the index claims to be of.
     """
@@ -79,7 +78,7 @@ def recover(root: Path, tiles: TileWriter, index: tuple[int, bytes]) -> Recovere
         if tiles.size == 0:
             found.opening = _opening(root, entries)
         _positions(root, placed, found)
-        found.repaired += tiles.check(entries)
+        tiles.check(entries)
         if tiles.size == index[0] and tiles.root() == index[1]:
             found.index_at = tiles.size
         if found.head and tiles.size == signed and tiles.root() != found.head.root:
@@ -88,25 +87,37 @@ def recover(root: Path, tiles: TileWriter, index: tuple[int, bytes]) -> Recovere
             raise stop(root, f"the signed head ({signed} leaves) ends inside the frame at leaf {placed.frame.first}")
     if tiles.size < signed:
         raise stop(root, f"the signed head covers {signed} leaves, the segments hold {tiles.size}")
-    found.repaired += tiles.check_edge()
     return found
 
 
-def missing_history(root: Path, found: Recovered) -> tuple[int, bytes] | None:
-    """(bytes of the history to keep, bytes to append) to make its last entry the head; None if it is so already."""
-    if not found.head_note:
-        return None
+@dataclass(frozen=True, slots=True)
+class HistoryState:
+    """The sizes of all published heads; how much of the file to keep, and what to append to end it with the head."""
+
+    sizes: tuple[int, ...]
+    keep: int
+    append: bytes
+    whole: bool
+
+
+def read_history_state(root: Path, found: Recovered) -> HistoryState:
+    """Follow the history of heads; StoreStoppedError if it is damaged or holds a newer head than the checkpoint."""
     path = root / HISTORY
     end, last = 0, b""
-    if path.exists():
-        for entry in read_history(path):
+    sizes: list[int] = []
+    try:
+        for entry in read_history(path) if path.exists() else ():
             if entry.complete:
                 end, last = entry.offset + len(entry.note) + 1, entry.note
+                sizes.append(Checkpoint.parse(Note.parse(last).text).size)
+    except FormatError as error:
+        raise stop(root, f"{HISTORY} is damaged at byte {end} ({error})") from error
+    length = path.stat().st_size if path.exists() else 0
     if last == found.head_note:
-        return None if path.stat().st_size == end else (end, b"")
-    if last and found.head and Checkpoint.parse(Note.parse(last).text).size > found.head.size:
-        raise stop(root, "the history of heads holds a newer head than the checkpoint: an older one was put back")
-    return end, found.head_note + b"\n"
+        return HistoryState(tuple(sizes), end, b"", whole=length == end)
+    if sizes and found.head and sizes[-1] >= found.head.size:
+        raise stop(root, "the history of heads does not end with the checkpoint: an older or another one was put back")
+    return HistoryState(tuple(sizes), end, found.head_note + b"\n", whole=False)
 
 
 def _read_head(root: Path, found: Recovered) -> None:
@@ -120,6 +131,15 @@ def _read_head(root: Path, found: Recovered) -> None:
         found.head = Checkpoint.parse(Note.parse(found.head_note).text)
     except FormatError as error:
         raise stop(root, f"the signed head {CHECKPOINT} is damaged ({error})") from error
+
+
+def stored_entries(root: Path, size: int) -> Iterator[tuple[bytes, ...]]:
+    """All entries again, frame by frame, up to ``size``."""
+    for path in segments_of(root):
+        for placed in read_frames(path):
+            yield placed.frame.entries
+            if placed.frame.end >= size:
+                return
 
 
 def _frames(root: Path, found: Recovered) -> Iterator[PlacedFrame]:

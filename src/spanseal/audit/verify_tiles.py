@@ -12,9 +12,9 @@ from typing import Final
 
 from spanseal.audit.segment_slices import common_prefix
 from spanseal.audit.store_layout import TILES
-from spanseal.audit.store_tiles import TileSource
+from spanseal.audit.store_tiles import TileSource, edge_names, front
 from spanseal.audit.tlog.hashes import HASH_SIZE
-from spanseal.audit.tlog.tiles import ENTRIES, FULL, TileName, parse_path, split_tile, width_at
+from spanseal.audit.tlog.tiles import ENTRIES, FULL, TileName, parse_path, split_tile
 from spanseal.audit.tlog.tree import Tile, Tree
 from spanseal.audit.verify_report import Report
 from spanseal.errors import FormatError
@@ -63,13 +63,8 @@ class TileCheck:
 
     def published(self, size: int) -> None:
         """A head of this size was published: its partial tiles are to be there, or the full ones in their place."""
-        level = 0
-        while size >> (8 * level):
-            width, index = width_at(size, level), size >> (8 * level + 8)
-            if width:
-                for kind in (level, ENTRIES) if level == 0 else (level,):
-                    self._published.setdefault((kind, index), set()).add(width)
-            level += 1
+        for name in edge_names(size):
+            self._published.setdefault((name.level, name.index), set()).add(name.width)
 
     def finish(self, signed_root: bytes | None, root_there: bytes | None) -> None:
         """Compare the edge, look for files that belong to no tile, and judge.
@@ -140,7 +135,7 @@ class TileCheck:
 
     def _same(self, name: TileName, path: Path, tile: Tile, width: int) -> None:
         data = path.read_bytes()
-        expected = _front(tile, width)
+        expected = front(tile, width)
         self._report.covered["tiles"] += 1
         if data == expected:
             return
@@ -181,13 +176,3 @@ def files_below(folder: Path) -> Iterator[Path]:
             yield from files_below(path)
         else:
             yield path
-
-
-def _front(tile: Tile, width: int) -> bytes:
-    """The bytes of a narrower tile or bundle at the same place."""
-    if tile.name.level != ENTRIES:
-        return tile.data[: width * HASH_SIZE]
-    at = 0
-    for _ in range(min(width, tile.name.width)):
-        at += 2 + int.from_bytes(tile.data[at : at + 2])
-    return tile.data[:at]
