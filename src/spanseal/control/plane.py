@@ -2,8 +2,8 @@
 
 In a round every policy of the seam sees the same action. The most restrictive decision wins (the first policy among
 equals). When that is MODIFY, the modifications are applied in the order of the policies, a later one over an earlier
-one, and the changed action is judged again, so that nothing passes that a policy has not seen. An action that still
-changes after :data:`MAX_ROUNDS` rounds halts the run.
+one, and the changed action is judged again, so that nothing passes that a policy has not seen. It has settled when
+no policy wants a change any more; policies that still do after :data:`MAX_ROUNDS` rounds halt the run.
 
 >>> ControlPlane([]).decide("before_answer", AgentState(), FinalAnswer("391")).decision.value
 'allow'
@@ -79,11 +79,11 @@ class ControlPlane:
             if winner.decision is not ControlDecision.MODIFY:
                 return PlaneDecision(winner.decision, seam, now, winner.policy_name, winner.reason, tuple(rounds),
                                      changed)
-            after, broken = _apply(seam, now, results)
+            after, settled, broken = _apply(now, results)
             if broken is not None:
                 return PlaneDecision(broken.decision, seam, now, broken.policy_name, broken.reason, tuple(rounds),
                                      changed)
-            if after == now:
+            if settled:
                 return _passed(seam, now, first, winner, rounds, changed)
             first = first or winner
             for result in results:
@@ -104,15 +104,21 @@ def _ask(policy: ControlPolicy, seam: Seam, state: AgentState, action: Action) -
     )
 
 
-def _apply(seam: Seam, action: Action, results: tuple[ControlResult, ...]) -> tuple[Action, ControlResult | None]:
+def _apply(now: Action, results: tuple[ControlResult, ...]) -> tuple[Action, bool, ControlResult | None]:
+    """The action with all modifications; whether each of them alone changes nothing; the HALT of an impossible one.
+
+    Each alone: two policies that overwrite each other's changes for ever have not settled.
+    """
+    after, settled = now, True
     for result in results:
         if result.decision is not ControlDecision.MODIFY:
             continue
         try:
-            action = action.modified(result.modifications)
+            settled = settled and now.modified(result.modifications) == now
+            after = after.modified(result.modifications)
         except UsageError as error:
-            return action, ControlResult(ControlDecision.HALT, result.policy_name, str(error))
-    return action, None
+            return now, False, ControlResult(ControlDecision.HALT, result.policy_name, str(error))
+    return after, settled, None
 
 
 def _passed(

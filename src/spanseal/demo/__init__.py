@@ -1,0 +1,1 @@
+"""What `spanseal demo` runs: a real model, two tools, checks, control, a seal and its proof."""
