@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -14,7 +15,8 @@ from tests.unit.records.otlp_json import documents, spell
 from spanseal.errors import OtlpError
 from spanseal.genai import semconv
 from spanseal.records.otlp import CutLine, CutSpan, cut_line, parse_line, parse_span, resync
-from spanseal.records.otlp.cut import PLACEHOLDERS
+from spanseal.records.otlp.cut import PLACEHOLDERS, cut_general
+from spanseal.records.otlp.cut_canonical import cut_canonical
 
 TRACE, SPAN = "0102030405060708090a0b0c0d0e0f10", "0102030405060708"
 
@@ -87,6 +89,41 @@ def test_any_spelling_of_any_document_is_cut_byte_for_byte_and_reads_the_same(
         assert orjson.loads(span.scope_schema_url or b"null") == scope.get("schemaUrl")
         assert orjson.loads(span.resource_schema_url or b"null") == group.get("schemaUrl")
         check_privacy(span, value)
+
+
+@given(documents())
+def test_the_quick_way_and_the_general_way_cut_alike(document: dict[str, Any]) -> None:
+    line = orjson.dumps(document)
+    assert cut_canonical(line, semconv.CLEAR_KEYS, semconv.RUN_ID) is not None
+    assert cut_line(line) == cut_general(line)
+
+
+@pytest.mark.parametrize("place", ["span", "status", "event", "value", "event value", "scope"])
+def test_both_ways_refuse_the_same_depth(place: str) -> None:
+    pair = {"key": "k", "value": {"unknown": "DEEP"}}
+    span = span_of(**{
+        "span": {"x": "DEEP"}, "status": {"status": {"x": "DEEP"}}, "event": {"events": [{"x": "DEEP"}]},
+        "value": {"attributes": [pair]}, "event value": {"events": [{"attributes": [pair]}]}, "scope": {},
+    }[place])  # fmt: skip
+    template = line_of(span, **({"x": "DEEP"} if place == "scope" else {}))
+    accepted: list[bool] = []
+    for depth in range(235, 257):
+        line = template.replace(b'"DEEP"', b"[" * depth + b"]" * depth)
+        outcomes = {accepts(read, line) for read in (cut_line, cut_general, parse_line)}
+        assert len(outcomes) == 1, depth
+        accepted += outcomes
+        if accepted[-1]:
+            assert parse_span(cut_line(line).spans[0].raw).span_id == SPAN
+    assert accepted == sorted(accepted, reverse=True)
+    assert {*accepted} == {True, False}
+
+
+def accepts(read: Callable[[bytes], object], line: bytes) -> bool:
+    try:
+        read(line)
+    except OtlpError:
+        return False
+    return True
 
 
 def check_privacy(span: CutSpan, value: dict[str, Any]) -> None:

@@ -31,9 +31,9 @@ def attributes(pairs: list[Any]) -> dict[str, Value]:
         key = known.get("key")
         if type(key) is not str or not key:
             raise OtlpError("an attribute has no key")
-        if key in values:
-            raise OtlpError("an attribute key stands twice in one list")
         values[key] = any_value(known["value"]) if "value" in known else None
+    if len(values) != len(pairs):
+        raise OtlpError("an attribute key stands twice in one list")
     return values
 
 
@@ -46,6 +46,8 @@ def any_value(value: object) -> Value:
     if type(value) is not dict:
         raise OtlpError(f"an attribute's value is {fields.kind_of(value)}, not an object")
     known = cast("JsonObject", value)
+    if len(known) == 1 and type(text := known.get("stringValue")) is str:
+        return text
     kinds = [kind for kind in _KINDS if kind in known] if len(known) != 1 else list(known)
     if not kinds:
         return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from spanseal.errors import OtlpError
 from spanseal.genai import semconv
+from spanseal.records.otlp.cut_canonical import Pieces, cut_canonical
 from spanseal.records.otlp.cut_span import Found, Kind, SpanCutter
 from spanseal.records.otlp.parse import check_document
 from spanseal.records.otlp.scan import Place, Scanner, locate
@@ -74,6 +75,15 @@ def cut_line(line: bytes, clear: frozenset[str] = semconv.CLEAR_KEYS) -> CutLine
 
     Raises :class:`OtlpError` if the line is not one strict OTLP trace document; its writer is at fault.
     """
+    quick = cut_canonical(line, clear, semconv.RUN_ID)
+    if quick is None:
+        return cut_general(line, clear)
+    glue, spans = quick
+    return CutLine(tuple(glue), tuple([_from_pieces(pieces) for pieces in spans]))
+
+
+def cut_general(line: bytes, clear: frozenset[str] = semconv.CLEAR_KEYS) -> CutLine:
+    """What :func:`cut_line` does for a line in any spelling, at a third of the speed."""
     check_document(load(line))
     scanner = Scanner(line)
     cutter = SpanCutter(scanner, clear, semconv.RUN_ID)
@@ -107,6 +117,21 @@ def resync(line: bytes) -> tuple[bytes, bytes] | None:
     except OtlpError:
         return None
     return line[:start], line[start:]
+
+
+def _from_pieces(pieces: Pieces) -> CutSpan:
+    return CutSpan(
+        raw=pieces.raw,
+        trace_id=pieces.span["traceId"],
+        span_id=pieces.span["spanId"],
+        run_id=pieces.run_id,
+        resource=pieces.resource,
+        scope=pieces.scope,
+        resource_schema_url=pieces.schema_urls[0],
+        scope_schema_url=pieces.schema_urls[1],
+        skeleton=pieces.skeleton,
+        private=tuple([PrivateSlice(*private) for private in pieces.private]),
+    )
 
 
 def _span(line: bytes, place: Place, found: list[Found], strings: dict[str, str]) -> CutSpan:

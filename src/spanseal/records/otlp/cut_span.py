@@ -13,13 +13,13 @@ from spanseal.records.otlp.scan import Scanner
 _SIMPLE = re.compile(
     rb'\{"key":"([^"]+)","value":(\{"(?:stringValue":"[^"]*"|intValue":"?-?[0-9]+"?|boolValue":(?:true|false))\})\}'
 )
-_CLEAR_SPAN = frozenset({
+CLEAR_SPAN = frozenset({
     "traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "flags",
     "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount",
 })  # fmt: skip
-_CLEAR_EVENT = frozenset({"timeUnixNano", "name", "droppedAttributesCount"})
-_CLEAR_LINK = frozenset({"traceId", "spanId", "flags", "droppedAttributesCount"})
-_CLEAR_STATUS = frozenset({"code"})
+CLEAR_EVENT = frozenset({"timeUnixNano", "name", "droppedAttributesCount"})
+CLEAR_LINK = frozenset({"traceId", "spanId", "flags", "droppedAttributesCount"})
+CLEAR_STATUS = frozenset({"code"})
 
 Kind = Literal["any", "string"]
 
@@ -58,17 +58,17 @@ class SpanCutter:
             case "attributes":
                 return self._attributes(at, "attributes", of_span=True)
             case "events":
-                return self._objects(at, "events", _CLEAR_EVENT)
+                return self._objects(at, "events", CLEAR_EVENT)
             case "links":
-                return self._objects(at, "links", _CLEAR_LINK)
+                return self._objects(at, "links", CLEAR_LINK)
             case "status":
-                return self._object(at, "status", _CLEAR_STATUS)
+                return self._object(at, "status", CLEAR_STATUS)
             case "traceId" | "spanId":
                 end = self._scanner.skip(at)
                 self._strings[key] = orjson.loads(self._scanner.text[at:end])
                 return end
             case _:
-                return self._plain(key, at, key, _CLEAR_SPAN)
+                return self._plain(key, at, key, CLEAR_SPAN)
 
     def _plain(self, key: str, at: int, path: str, clear: frozenset[str]) -> int:
         """A member that is no container we know: clear by its name, else private."""

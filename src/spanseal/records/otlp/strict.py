@@ -14,6 +14,9 @@ from spanseal.errors import OtlpError
 
 MAX_DEPTH = 254  # what orjson writes back at most; spans nest to about 12
 
+IN_SPAN = 7
+"""How many objects and arrays of a line enclose a member of a span, the span included."""
+
 
 def mask(text: bytes) -> bytes:
     """The same bytes at the same places, except that every quote left over delimits a string.
@@ -49,6 +52,19 @@ def load(text: bytes) -> Any:
     if again != text and _keys(again) != _keys(text):
         raise OtlpError("a key stands twice in one JSON object; two readers could read it differently")
     return value
+
+
+def write(value: object, depth: int) -> bytes:
+    """What orjson writes for a part of a document that ``depth`` objects and arrays enclose.
+
+    Refuses what would nest too deeply in the whole, as writing the whole would (``orjson.JSONEncodeError``).
+
+    >>> write({"a": 1}, 3)
+    b'{"a":1}'
+    """
+    for _ in range(depth):
+        value = [value]
+    return orjson.dumps(value)[depth : -depth or None]
 
 
 def _keys(text: bytes) -> int:
