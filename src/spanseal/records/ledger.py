@@ -193,23 +193,24 @@ def check_rows(manifest: Manifest, rows: Iterable[Row]) -> tuple[str, ...]:
         elif row.seq not in covered:
             findings.append(f"seq {row.seq} (span {row.span_id}) is not covered by the manifest")
         found[row.seq] = row
-    findings += _missing(covered, found)
+    findings += _missing(covered, found, set(manifest.open))
     if not findings:
         findings += _changed(manifest, [found[seq] for seq in covered])
     return tuple(findings)
 
 
-def _missing(covered: range, found: dict[int, Row]) -> list[str]:
+def _missing(covered: range, found: dict[int, Row], still: set[int]) -> list[str]:
     """Gaps as ranges, found by walking the rows that are there: a huge count costs nothing."""
     findings: list[str] = []
+    unended = sorted(seq for seq in still if seq not in found)
     expected = covered.start
-    for seq in [*sorted(seq for seq in found if seq in covered), covered.stop]:
+    for seq in [*sorted([*(seq for seq in found if seq in covered), *unended]), covered.stop]:
         if seq == expected + 1:
             findings.append(f"seq {expected} is missing")
         elif seq > expected:
             findings.append(f"seqs {expected} to {seq - 1} are missing")
         expected = seq + 1
-    return findings
+    return findings + [f"seq {seq} had not ended when the manifest was written, and is missing" for seq in unended]
 
 
 def _changed(manifest: Manifest, rows: list[Row]) -> list[str]:

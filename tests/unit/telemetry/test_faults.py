@@ -1,0 +1,112 @@
+"""Whatever breaks inside telemetry, the application does not notice: a fault is injected at every internal call."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import logging
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spanseal.telemetry import content as content_module
+from spanseal.telemetry import folder_export as folder_module
+from spanseal.telemetry import ledger_processor as processor_module
+from spanseal.telemetry import ledger_state as state_module
+from spanseal.telemetry import metrics as metrics_module
+from spanseal.telemetry import run_span as run_module
+from spanseal.telemetry.configure import configure, flush, shutdown
+from spanseal.telemetry.run_context import run_span
+from spanseal.telemetry.tracing import fail, tracer
+
+Processor, State = processor_module.LedgerProcessor, state_module.RunState
+TARGETS: list[tuple[Any, str]] = [
+    *((processor_module.LedgerProcessor, name) for name in ("_start", "_number", "_run_of", "_inherited_run")),
+    *(
+        (processor_module.LedgerProcessor, name)
+        for name in ("_enter_end", "_manifest_span", "_add_child", "close_root")
+    ),
+    *((state_module.RunState, name) for name in ("start", "end", "manifest", "belong_to", "free", "_put")),
+    (state_module.Writer, "__init__"),
+    (metrics_module.Metrics, "record"),
+    *((folder_module.FolderExport, name) for name in ("emit", "flush", "close")),
+    (folder_module.LineEncoder, "line"),
+    (folder_module, "write_all"),
+    (folder_module, "new_file"),
+    (processor_module, "Writer"),
+    (processor_module, "run_of"),
+    (state_module.ledger, "sign_manifest"),
+    (state_module.ledger, "encode_manifest"),
+    (run_module, "tracer"),
+    (content_module, "to_json"),
+    (content_module, "redact"),
+    (content_module, "mend_text"),
+]
+
+
+def application() -> str:
+    with run_span("agent", input_messages=[{"role": "user"}], instructions="be brief") as run:
+        with tracer().start_as_current_span("step") as step:
+            content_module.set_content(step, "content", {"a": 1})
+            fail(step, "ValueError", "text")
+        with run_span("inner"):
+            late = tracer().start_span("late")
+        late.end()
+        run.finish("completed", "answered", output_messages=[{"role": "assistant"}])
+    flush()
+    return "done"
+
+
+@pytest.mark.parametrize(("owner", "name"), TARGETS, ids=[f"{owner.__name__}.{name}" for owner, name in TARGETS])
+@pytest.mark.parametrize("error", [RuntimeError("injected"), OSError(5, "injected"), RecursionError()], ids=type)
+def test_a_fault_stays_inside(
+    owner: Any, name: str, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    hits: list[str] = []
+
+    def broken(*_: Any, **__: Any) -> Any:
+        hits.append(name)
+        raise error
+
+    configure("a", export=tmp_path)
+    try:
+        with monkeypatch.context() as patched, caplog.at_level(logging.WARNING, "spanseal"):
+            patched.setattr(owner, name, broken)
+            assert application() == "done"
+            shutdown()
+    finally:
+        shutdown()
+    assert hits, "the fault was never reached"
+    assert len([record for record in caplog.records if record.exc_info]) == 0
+
+
+def test_the_list_above_is_complete_for_the_ledger() -> None:
+    """A new method of the processor or the state must be added, or named here with the reason."""
+    reached_through = {
+        "__init__",
+        "on_start",
+        "on_end",
+        "force_flush",
+        "shutdown",
+        "after_fork",
+        "_fault",
+        "_reset",
+        "size",
+    }
+    listed = {name for owner, name in TARGETS if inspect.isclass(owner)} | reached_through
+    for module in (processor_module, state_module):
+        source = ast.parse(inspect.getsource(module))
+        for node in source.body:
+            if isinstance(node, ast.ClassDef) and node.name in ("LedgerProcessor", "RunState"):
+                methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+                assert methods <= listed, methods - listed
+
+
+def test_every_module_of_the_folder_can_be_imported_on_its_own() -> None:
+    folder = Path(inspect.getfile(processor_module)).parent
+    names = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
+    found = [importlib.import_module(f"spanseal.telemetry.{name}") for name in names]
+    assert all(isinstance(module, types.ModuleType) and module.__doc__ for module in found)

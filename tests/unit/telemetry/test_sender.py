@@ -1,0 +1,230 @@
+"""What the sender makes of a server's answers and of an unwilling disk; in process, with a scripted server."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Generator, Iterable
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from tests.unit.telemetry.processes import wait_for
+
+from spanseal.records.otlp import parse_line
+from spanseal.telemetry import sender, spool_files
+from spanseal.telemetry import spool as spool_module
+from spanseal.telemetry.encode import PREFIX, SUFFIX
+from spanseal.telemetry.otlp_http import Answer
+from spanseal.telemetry.spool import Spool
+from spanseal.telemetry.tracing import tracer
+from spanseal.testing.capture_spans import capture_spans
+
+URL = "http://collector.example/v1/traces"
+
+
+class Server:
+    """Answers as scripted, then *taken*; ``gate`` closed keeps every request waiting."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer] = []
+        self.bodies: list[bytes] = []
+        self.verdicts: list[str] = []
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def __call__(self, *_: object) -> Server:
+        return self
+
+    def post(self, body: bytes) -> Answer:
+        self.gate.wait(20)
+        answer = self.answers.pop(0) if self.answers else Answer("taken")
+        self.verdicts.append(answer.verdict)
+        if answer.verdict in ("taken", "partly"):
+            self.bodies.append(body)
+        return answer
+
+    def close(self) -> None:
+        pass
+
+    def names(self) -> list[str]:
+        return [span.name for body in self.bodies for span in parse_line(body)]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Server:
+    made = Server()
+    monkeypatch.setattr(spool_module, "OtlpHttp", made)
+    monkeypatch.setattr(sender, "_GATHER", 0.01)
+    return made
+
+
+@pytest.fixture
+def spool(tmp_path: Path, server: Server) -> Generator[Spool]:
+    made = Spool(URL, tmp_path)
+    yield made
+    server.gate.set()
+    server.answers = []
+    made.close(2)
+
+
+def emit(spool: Spool, names: Iterable[str]) -> None:
+    for span in spans(names):
+        spool.emit(span, {})
+
+
+def spans(names: Iterable[str]) -> tuple[ReadableSpan, ...]:
+    with capture_spans() as captured:
+        for name in names:
+            tracer().start_span(name).end()
+    return captured.spans
+
+
+def aside(spool: Spool) -> list[bytes]:
+    return [line for path in spool.folder.glob("rejected/*") for line in path.read_bytes().splitlines()]
+
+
+def segments(spool: Spool) -> list[Path]:
+    return list(spool.folder.glob("spans-*.jsonl"))
+
+
+def test_patience_is_asked_for_and_given(spool: Spool, server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    server.answers = [Answer("later", "HTTP 429", 0.05), Answer("later", "down", 0.05)]
+    emit(spool, "abc")
+    assert spool.flush(20)
+    assert sorted(set(server.names())) == ["a", "b", "c"]
+    assert server.verdicts[:3] == ["later", "later", "taken"]
+    assert [message.split(" (")[0] for message in caplog.messages] == [
+        "no export to http://collector.example/v1/traces",
+        "http://collector.example/v1/traces takes spans again",
+    ]
+
+
+def test_flush_tells_the_truth_while_nothing_is_taken(spool: Spool, server: Server) -> None:
+    server.gate.clear()
+    emit(spool, "ab")
+    assert spool.flush(0.05) is False
+    server.gate.set()
+    assert spool.flush(10) is True
+    assert spool.flush(0) is True
+
+
+def test_what_is_refused_is_kept_aside_and_said_once(
+    spool: Spool, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.answers = [Answer("refused", "HTTP 403 Bearer abcdefghijklmnop")] * 2
+    for name in "ab":
+        emit(spool, name)
+        assert spool.flush(10) is False
+    emit(spool, "c")
+    assert spool.flush(10) is True
+    assert server.names() == ["c"]
+    assert len(aside(spool)) == 2
+    assert [message.split("; ")[0] for message in caplog.messages] == [
+        f"{URL} refuses spans: HTTP 403 [redacted:bearer:23]"
+    ]
+
+
+def test_one_bad_span_does_not_take_its_neighbours_along(spool: Spool, server: Server) -> None:
+    server.gate.clear()
+    emit(spool, "x")
+    time.sleep(0.05)  # the sender waits at the gate with x; the next four go together
+    emit(spool, "abcd")
+    split = Answer("split", "HTTP 400")
+    server.answers = [Answer("taken"), split, split, Answer("taken"), split]
+    server.gate.set()
+    assert spool.flush(10) is False
+    assert server.names() == ["x", "a", "c", "d"]
+    assert [parse_line(line)[0].name for line in aside(spool)] == ["b"]
+
+
+def test_a_partial_success_is_not_called_a_success(spool: Spool, server: Server) -> None:
+    server.answers = [Answer("partly", "1 spans refused: too old")]
+    emit(spool, "a")
+    assert spool.flush(10) is False
+    assert len(aside(spool)) == 1
+
+
+def test_an_orphan_is_adopted_from_where_it_was_left_and_its_torn_line_kept_aside(
+    tmp_path: Path, server: Server
+) -> None:
+    folder = tmp_path / hashlib.sha256(URL.encode()).hexdigest()[:16]
+    folder.mkdir()
+    orphan = folder / "spans-20260101T000000Z-1-0.jsonl"
+    lines = [PREFIX + b'{"n":%d}' % number + SUFFIX for number in range(3)]
+    orphan.write_bytes(b"".join(lines) + b"no span\n" + PREFIX + b'{"torn')
+    orphan.with_suffix(".pos").write_text(f"{len(lines[0]):020d}\n")
+    busy = folder / "spans-20260101T000000Z-2-0.jsonl"
+    busy.write_bytes(lines[0])
+    holder = os.open(busy, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    spool = Spool(URL, tmp_path)
+    try:
+        wait_for(lambda: not orphan.exists())
+        assert server.bodies == [b'{"resourceSpans":[{"n":1},{"n":2}]}']
+        assert aside(spool) == [b"no span", PREFIX + b'{"torn']
+        assert busy.exists()
+    finally:
+        os.close(holder)
+        spool.close(2)
+
+
+def test_batches_are_bounded_by_bytes(spool: Spool, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sender, "BATCH_BYTES", 4000)
+    server.gate.clear()
+    emit(spool, [f"{number:0300d}" for number in range(40)] + ["x" * 9000])
+    server.gate.set()
+    assert spool.flush(10)
+    assert len(server.names()) == 41
+    assert max(map(len, server.bodies[:-1])) <= 4000
+    assert server.names()[-1] == "x" * 9000
+
+
+def test_full_segments_go_one_after_the_other(spool: Spool, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool_module, "SEGMENT_BYTES", 1500)
+    server.gate.clear()
+    emit(spool, [f"s{number}" for number in range(20)])
+    assert len(segments(spool)) > 3
+    server.gate.set()
+    assert spool.flush(10)
+    assert server.names() == [f"s{number}" for number in range(20)]
+    wait_for(lambda: len(segments(spool)) <= 1)
+
+
+def test_a_full_disk_loses_only_what_it_refuses_and_says_so(
+    spool: Spool, server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(fd: int, data: bytes) -> None:
+        os.write(fd, data[:20])
+        raise OSError(28, "No space left on device")
+
+    emit(spool, "a")
+    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING, "spanseal"):
+        patched.setattr(spool_files, "write_all", full)
+        emit(spool, "bc")
+    emit(spool, "d")
+    assert spool.flush(10) is False
+    assert server.names() == ["a", "d"]
+    assert spool.complaints.counts["lost"] == 2
+    assert len([message for message in caplog.messages if "No space left" in message]) == 1
+
+
+def test_a_server_that_raises_is_a_server_that_is_down(
+    spool: Spool, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def broken(body: bytes) -> Answer:
+        calls.append(len(body))
+        if len(calls) == 1:
+            raise RuntimeError("a bug of ours")
+        return Answer("taken")
+
+    monkeypatch.setattr(server, "post", broken)
+    emit(spool, "a")
+    assert spool.flush(20) is True
+    assert len(calls) == 2
