@@ -86,7 +86,7 @@ class Output:
         from spanseal.replay.render.verdict import verdict_lines
 
         if reader.source.verdict is not None:
-            self.lines(verdict_lines(reader.source.verdict, self.marks))
+            self.lines(verdict_lines(reader.source.verdict, self.marks, witnessed=reader.source.witnessed))
 
     def notes(self, reader: RunReader) -> None:
         """What reading the source found odd."""

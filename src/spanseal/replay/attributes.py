@@ -90,7 +90,7 @@ class Attributes:
         if not isinstance(value, str):
             return plain(value)
         try:
-            parsed = orjson.loads(value)
+            parsed = cast("Json", orjson.loads(value))
         except orjson.JSONDecodeError:
             return value
         return parsed if isinstance(parsed, dict | list) else value

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from spanseal.errors import SpansealError
-from spanseal.genai import semconv
+from spanseal.genai import ollama_chat, semconv
 from spanseal.genai.messages import ChatRequest, LLMResponse, Usage
 from spanseal.genai.semconv_messages import tools_from_semconv
 from spanseal.records.replay_read import Rebuilt, rebuild, recorded_request, recorded_response
 from spanseal.replay.attributes import Attributes
-from spanseal.replay.content import messages_of
+from spanseal.replay.content import messages_of, with_tool_names
 from spanseal.replay.run import Call, Replayable
 from spanseal.replay.sources.base import SourceSpan
 
@@ -52,6 +52,8 @@ def _with_request(call: Call, span: SourceSpan, of: Attributes) -> Call:
         tools = tuple(tool.name for tool in tools_from_semconv(of.json(semconv.TOOL_DEFINITIONS)))
         reason = rebuilt.reason if span.content == "open" else f"content {span.content}"
         return replace(call, messages=seen, tools=tools, replay_reason=reason)
+    if of.text(semconv.LLM_FORMAT) != ollama_chat.FORMAT:  # which sends the names itself
+        request = replace(request, messages=with_tool_names(request.messages))
     return replace(
         call,
         messages=request.messages,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from spanseal.genai import semconv
-from spanseal.genai.messages import Message
+from spanseal.genai.messages import Message, Part, ToolResult
 from spanseal.genai.semconv_messages import messages_from_semconv
 from spanseal.replay.attributes import Attributes
 
@@ -32,6 +33,27 @@ def messages_of(of: Attributes, key: str) -> tuple[Message, ...]:
     if len(found) != len(items):
         of.odd("content", f"{key}: {len(items) - len(found)} items are no messages")
     return found
+
+
+def with_tool_names(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The messages with each tool result named after the call that it answers, where the format sent no name.
+
+    >>> from spanseal.genai.messages import ToolCall
+    >>> asked = Message("assistant", (ToolCall("c1", "add", "{}"),))
+    >>> with_tool_names((asked, Message("tool", (ToolResult("c1", "3"),))))[1].parts[0].name
+    'add'
+    """
+    names = {call.id: call.name for message in messages for call in message.tool_calls}
+    return tuple(
+        replace(message, content=tuple(_named(part, names) for part in message.content))
+        if not isinstance(message.content, str) and any(isinstance(part, ToolResult) for part in message.content)
+        else message
+        for message in messages
+    )
+
+
+def _named(part: Part, names: Mapping[str, str]) -> Part:
+    return replace(part, name=names.get(part.id, "")) if isinstance(part, ToolResult) and not part.name else part
 
 
 def omitted(value: object) -> str:

@@ -63,7 +63,7 @@ def _without_superseded(spans: Iterable[SourceSpan]) -> list[SourceSpan]:
 
 def _owner(record: SpanRecord, by_ids: dict[tuple[str, str], SpanRecord], owners: dict[tuple[str, str], str]) -> str:
     """Walk up until someone knows; remember the answer for the whole path. A circle of parents ends at the trace."""
-    path: list[tuple[str, str]] = []
+    path: dict[tuple[str, str], None] = {}
     at: SpanRecord | None = record
     owner = record.trace_id
     while at is not None:
@@ -74,7 +74,7 @@ def _owner(record: SpanRecord, by_ids: dict[tuple[str, str], SpanRecord], owners
             break
         if key in path:
             break
-        path.append(key)
+        path[key] = None
         at = by_ids.get((at.trace_id, at.parent_span_id)) if at.parent_span_id else None
     owners.update(dict.fromkeys(path, owner))
     return owner

@@ -15,6 +15,7 @@ from spanseal.genai.messages import ChatRequest, LLMResponse, Message
 from spanseal.replay.build import build_run
 from spanseal.replay.gather import gather
 from spanseal.replay.note import Note
+from spanseal.replay.render.text import safe
 from spanseal.replay.run import Replayable, Run
 from spanseal.replay.sources import open_source
 from spanseal.replay.sources.base import Source
@@ -66,9 +67,10 @@ class RunReader:
         matches = exact or [r for r in self.runs() if r.run_id.startswith(wanted) or r.trace_id.startswith(wanted)]
         if len(matches) == 1:
             return matches[0]
-        listed = "\n".join(f"  {run.run_id}  {run.agent}" for run in (matches or self.runs())[:20]) or "  none"
+        there = [f"{run.run_id} ({run.agent})" if run.agent else run.run_id for run in (matches or self.runs())[:20]]
         said = f"{len(matches)} runs match" if matches else "no run matches"
-        raise ReplayError(f"{self.source.path}: {said} {run_id!r}. Runs here:\n{listed}")
+        listed = safe(", ".join(there)) or "none"
+        raise ReplayError(f"{self.source.path}: {said} {run_id!r}; runs here: {listed}")
 
     @property
     def notes(self) -> tuple[Note, ...]:

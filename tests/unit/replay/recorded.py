@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -92,9 +92,9 @@ def any_value(value: Any) -> dict[str, Any]:
     if isinstance(value, float):
         return {"doubleValue": value}
     if isinstance(value, Mapping):
-        return {"kvlistValue": {"values": pairs(value)}}
+        return {"kvlistValue": {"values": pairs(cast("Mapping[str, Any]", value))}}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return {"arrayValue": {"values": [any_value(item) for item in value]}}
+        return {"arrayValue": {"values": [any_value(item) for item in cast("Sequence[Any]", value)]}}
     return {"stringValue": value}
 
 
@@ -118,6 +118,7 @@ def numbered(spans: Sequence[Span], run_id: str = RUN, key: Ed25519PrivateKey = 
     writer = writer_id(key.public_key().public_bytes_raw())
     for seq, span in enumerate(sorted(spans, key=lambda s: s.start)):
         span.attributes |= {sc.RUN_ID: run_id, sc.WRITER_ID: writer, sc.SEQ: seq}
+        span.attributes.setdefault(sc.AGENT_NAME, "calculator")
     return list(spans)
 
 

@@ -74,7 +74,7 @@ def test_a_call_as_the_model_saw_it(tmp_path: Path) -> None:
     assert wish.response.tool_calls == (ToolCall("c1", "calculator", '{"expression":"17 * 23"}'),)
     assert wish.response.latency_ms == wish.duration_ms == 295.0
     assert [message.role for message in answer.messages] == ["user", "assistant", "tool"]
-    assert answer.messages[2].parts == (ToolResult("c1", "391"),)
+    assert answer.messages[2].parts == (ToolResult("c1", "391", "calculator"),)
     assert (answer.replayable, answer.finish_reasons) == ("semantic", ("stop",))
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from spanseal.replay.render.text import Marks, safe
 from spanseal.replay.render.words import as_json, count, duration, tokens
 from spanseal.replay.run import Call, Check, Decision, Other, Part, Step, ToolUse, Verification
+from spanseal.replay.sources.base import Content
 
 _DECISION_STYLE: Final = {"allow": "dim", "modify": "yellow", "escalate": "bold magenta", "halt": "bold red"}
 _REPLAY_WORDS: Final = {"exact": "exact", "semantic": "semantic", "no": "not replayable"}
@@ -25,13 +26,14 @@ class Label:
     below: list[Text] = field(default_factory=list[Text])
 
 
-def label(part: Part, marks: Marks) -> Label:
-    """The label of any part; its content is made safe here."""
+def label(part: Part, marks: Marks, usual: Content = "open") -> Label:
+    """The label of any part; its content is made safe here. Content in another state than ``usual`` is said."""
     made = _MAKERS.get(type(part), _other)(part, marks)
-    if part.error:
+    if part.error and not isinstance(part, Verification):
         made.line.append(f" {marks.dot} error", "bold red")
+    if part.error and not (isinstance(part, Verification) and part.checks):  # whose checks say it already
         made.below.insert(0, Text(f"{marks.bad} ", "bold red").append(safe(part.error, marks), "red"))
-    if part.content != "open" and not isinstance(part, Step):
+    if part.content != usual and not isinstance(part, Step) and not (isinstance(part, Other) and part.missing):
         made.line.append(f" {marks.dot} content {part.content}", "yellow")
     return made
 

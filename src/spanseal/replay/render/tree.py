@@ -60,7 +60,7 @@ def _lines(run: Run, marks: Marks) -> Iterator[Text]:
         yield _said(message.role, message_text(message), marks)
     yield Text("")
     for node in run.tree:
-        yield from _node(node, run.started, "", "", "", marks)
+        yield from _node(node, run, "", "", "", marks)
     yield Text("")
     for message in run.answer:
         yield _said("answer", message_text(message), marks)
@@ -105,9 +105,9 @@ def _said(who: str, text: str, marks: Marks) -> Text:
     return Text(f"  {safe(who, marks)}: ", "dim").append(safe(text.strip(), marks), "bold" if who == "answer" else "")
 
 
-def _node(node: Node, zero: int, lead: str, sign: str, beside: str, marks: Marks) -> Iterator[Text]:
-    made = label(node.part, marks)
-    clock = Text(_since(node.part.started, zero), "dim")
+def _node(node: Node, run: Run, lead: str, sign: str, beside: str, marks: Marks) -> Iterator[Text]:
+    made = label(node.part, marks, run.content)
+    clock = Text(_since(node.part.started, run.started), "dim")
     yield clock.append(lead + sign, "dim").append(beside, "magenta").append(made.line)
     inner = lead + {marks.tee: marks.pipe, marks.last: " " * len(marks.last)}.get(sign, "")
     for text in made.below:
@@ -118,7 +118,7 @@ def _node(node: Node, zero: int, lead: str, sign: str, beside: str, marks: Marks
         overlaps = latest > child.part.started > 0
         latest = max(latest, child.part.ended or 0)
         branch = marks.last if index == len(node.children) - 1 else marks.tee
-        yield from _node(child, zero, inner, branch, f"{marks.beside} " if overlaps else "", marks)
+        yield from _node(child, run, inner, branch, f"{marks.beside} " if overlaps else "", marks)
 
 
 def _since(started: int, zero: int) -> str:

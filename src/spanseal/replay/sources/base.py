@@ -59,6 +59,7 @@ class Source(ABC):
     def __init__(self, path: Path) -> None:
         self.path = path
         self.verdict: Verdict | None = None
+        self.witnessed = False
         self._log = NoteLog()
 
     @property

@@ -12,12 +12,11 @@ from spanseal.audit.heads import HeadMemory
 from spanseal.audit.read import StoreReader
 from spanseal.audit.trust import Pin, Trust, pin_for
 from spanseal.audit.verify import Verdict, verify_store
-from spanseal.errors import BadStoreError, OtlpError, ReplayError
+from spanseal.errors import BadStoreError, DataError, OtlpError, ReplayError, StoreError
 from spanseal.records.otlp import parse_span
 from spanseal.replay.sources.base import Source, SourceSpan
 
 _CONTENT: Final = "content"
-_HEADS: Final = "heads.json"
 
 
 def open_store(
@@ -36,21 +35,33 @@ def open_store(
     believed = trust or (pin.trust_path if pin else None)
     trusted = Trust.load(believed) if believed else None
     keys = _content_keys(content_keys, pin)
-    verdict = verify_store(path, trusted, HeadMemory(Path(heads) if heads else settings.state_dir() / _HEADS), keys)
+    verdict = verify_store(path, trusted, HeadMemory(heads or settings.heads_file()), keys)
     if verdict.verdict == "bad" and not unverified:
         raise BadStoreError(_refusal(path, verdict))
-    return StoreSource(path, verdict, keys)
+    return StoreSource(path, verdict, keys, witnessed=trusted is not None and trusted.witnessed)
 
 
 class StoreSource(Source):
     """Spans of a verified audit store, private values opened where the keys are here."""
 
-    def __init__(self, path: Path, verdict: Verdict, content_keys: ContentKeys | None) -> None:
+    def __init__(
+        self, path: Path, verdict: Verdict, content_keys: ContentKeys | None, *, witnessed: bool = False
+    ) -> None:
         super().__init__(path)
         self.verdict = verdict
+        self.witnessed = witnessed
+        self._judged = verdict
         self._content_keys = content_keys
 
     def _stored(self) -> Iterator[SourceSpan]:
+        try:
+            yield from self._readable()
+        except (DataError, StoreError) as error:
+            if self._judged.verdict != "bad":
+                raise
+            self._log.add("damaged", self.path.name, f"reading stopped at the damage: {error}")
+
+    def _readable(self) -> Iterator[SourceSpan]:
         for stored in StoreReader(self.path, self._content_keys).spans():
             place = f"leaf {stored.leaf_index}"
             try:
@@ -77,11 +88,13 @@ def _content_keys(folder: str | Path | None, pin: Pin | None) -> ContentKeys | N
         at = Path(folder)
         if not at.is_dir():
             raise ReplayError(f"{at}: no folder of content keys; keygen makes one as {_CONTENT}/ in the key folder")
-        return ContentKeys(at, whole=False)
+        return ContentKeys(at / _CONTENT if (at / _CONTENT).is_dir() else at, whole=False)
     own = pin.keys_dir / _CONTENT if pin else None
     return ContentKeys(own) if own is not None and own.is_dir() else None
 
 
 def _refusal(path: Path, verdict: Verdict) -> str:
-    found = "; ".join(f"{f.code} at {f.where}: {f.meaning}" for f in verdict.findings[:3])
+    bad = [found for found in verdict.findings if found.weight == "bad"]
+    found = "; ".join(": ".join(filter(None, (f.code, f.where, f.meaning))) for f in bad[:3])
+    found += f"; and {len(bad) - 3} more (spanseal verify names them)" if len(bad) > 3 else ""
     return f"{path}: the store does not verify, nothing was read (--unverified reads it all the same): {found}"
