@@ -11,7 +11,7 @@ because the API refuses it elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from spanseal.genai.messages import (
@@ -84,7 +84,13 @@ def tool_call_to_wire(call: ToolCall) -> JsonObject:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def _to_wire(message: Message) -> Iterator[JsonObject]:
+def _to_wire(message: Message) -> Iterable[JsonObject]:
+    if isinstance(message.content, str) and not message.name:
+        return ({"role": message.role, "content": message.content},)
+    return _parts_to_wire(message)
+
+
+def _parts_to_wire(message: Message) -> Iterator[JsonObject]:
     rest = [part for part in message.parts if not isinstance(part, (ToolResult, Reasoning))]
     for part in message.parts:
         if isinstance(part, ToolResult):

@@ -17,9 +17,10 @@ from spanseal.genai import semconv as sc
 from spanseal.genai.messages import Usage
 from spanseal.genai.openai_chat_body import DATA_URL
 from spanseal.genai.openai_chat_response import finish_reason, tool_calls, usage
-from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_number, as_text, loads
+from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_number, as_text, is_map, loads
 
 _OUTPUT_TYPES: Final = {"text": "text", "json_object": "json", "json_schema": "json"}
+_PLAIN_ROLES: Final = frozenset({"system", "developer", "user", "assistant"})
 _NUMBERS: Final = {
     "temperature": sc.REQUEST_TEMPERATURE, "top_p": sc.REQUEST_TOP_P,
     "frequency_penalty": sc.REQUEST_FREQUENCY_PENALTY, "presence_penalty": sc.REQUEST_PRESENCE_PENALTY,
@@ -74,7 +75,14 @@ def usage_attributes(used: Usage) -> dict[str, Any]:
 
 def input_messages(body: Mapping[str, Any]) -> list[JsonObject]:
     """The value of ``gen_ai.input.messages``: one message for each message of the body, in order."""
-    return [_message(as_map(item)) for item in as_list(body.get("messages"))]
+    found: list[JsonObject] = []
+    for item in as_list(body.get("messages")):
+        content = item.get("content") if is_map(item) and len(item) == 2 else None
+        if isinstance(content, str) and item.get("role") in _PLAIN_ROLES:  # nearly all of a long history
+            found.append({"role": item["role"], "parts": [{"type": "text", "content": content}]})
+        else:
+            found.append(_message(as_map(item)))
+    return found
 
 
 def output_messages(body: Mapping[str, Any]) -> list[JsonObject]:

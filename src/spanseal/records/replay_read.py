@@ -17,7 +17,7 @@ from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.semconv_messages import messages_from_semconv, request_from_semconv, response_from_semconv
 from spanseal.genai.wire import wire_format
 from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list, loads, thaw
-from spanseal.records.replay_record import join, parse_params
+from spanseal.records.replay_record import bytes_of, join, parse_params
 
 Grade: TypeAlias = Literal["exact", "semantic", "no"]
 _DEFAULT_FORMAT: Final = "openai.chat"
@@ -44,7 +44,7 @@ def rebuild(attributes: Mapping[str, Any]) -> Rebuilt:
     """The request of a chat span, as exactly as it is recorded. Never raises."""
     wanted = attributes.get(sc.LLM_REQUEST_SHA256)
     try:
-        body, reason = _recorded_body(attributes)
+        body, reason = _recorded_body(attributes, str(wanted))
     except (ValueError, TypeError, LookupError) as error:
         return _semantic(attributes, f"the recorded request does not fit together: {error}")
     if body is None:
@@ -129,7 +129,7 @@ def _format(attributes: Mapping[str, Any]) -> str:
     return "ollama.chat" if attributes.get(sc.PROVIDER_NAME) == "ollama" else _DEFAULT_FORMAT
 
 
-def _recorded_body(attributes: Mapping[str, Any]) -> tuple[bytes | None, str]:
+def _recorded_body(attributes: Mapping[str, Any], sha256: str) -> tuple[bytes | None, str]:
     body, params = attributes.get(sc.LLM_REQUEST_BODY), attributes.get(sc.LLM_REQUEST_PARAMS)
     if isinstance(body, str):
         return body.encode(), ""
@@ -138,7 +138,8 @@ def _recorded_body(attributes: Mapping[str, Any]) -> tuple[bytes | None, str]:
     messages, tools = (value_of(attributes, name) for name in (sc.INPUT_MESSAGES, sc.TOOL_DEFINITIONS))
     if messages is not None and not is_list(messages):
         return None, "the messages are not recorded in full"
-    return dumps(join(parse_params(params), as_list(messages), as_list(tools))), ""
+    joined = join(parse_params(params), as_list(messages), as_list(tools))
+    return bytes_of(joined, sha256) or dumps(joined), ""
 
 
 def _semantic(attributes: Mapping[str, Any], reason: str) -> Rebuilt:

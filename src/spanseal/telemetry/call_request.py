@@ -14,10 +14,11 @@ from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_list, as_map, is_map, loads, loads_fast, render
+from spanseal.genai.wire_json import JsonObject, as_list, as_map, is_map, loads, loads_fast
 from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import set_content
+from spanseal.telemetry.masked_json import masked_list
 
 _SALT: Final = secrets.token_bytes(32)
 """Lives in this process only: digests can be compared within it and tell nothing outside."""
@@ -41,9 +42,9 @@ def record_request(span: Span, wire: WireFormat, raw: bytes) -> None:
         record = split(raw, body, messages, tools)
     _set_record(span, record)
     if body:
-        set_content(span, sc.INPUT_MESSAGES, render(messages))
+        set_content(span, sc.INPUT_MESSAGES, masked_list(messages), masked=True)
     if tools:
-        set_content(span, sc.TOOL_DEFINITIONS, render(tools))
+        set_content(span, sc.TOOL_DEFINITIONS, masked_list(tools), masked=True)
 
 
 def _set_record(span: Span, record: Split) -> None:

@@ -24,12 +24,13 @@ OMITTED: Final = "spanseal.omitted"
 _log = logging.getLogger(__name__)
 
 
-def set_content(span: Span, key: str, value: Any) -> None:
+def set_content(span: Span, key: str, value: Any, *, masked: bool = False) -> None:
     """Record content on a span, if capture is ``full``; never raises.
 
     A ``str`` is recorded as it is (it is text, or JSON that is already rendered); every other value becomes JSON text
     first. Lone surrogates become U+FFFD, keys and tokens ``[redacted:class:length]``. A value larger than
-    ``max_value_bytes`` is replaced by ``{"spanseal.omitted": {"bytes": n, "sha256": "…"}}``.
+    ``max_value_bytes`` is replaced by ``{"spanseal.omitted": {"bytes": n, "sha256": "…"}}``. ``masked`` says that the
+    caller has done the masking (:mod:`spanseal.telemetry.masked_json`).
 
     >>> from opentelemetry.trace import INVALID_SPAN
     >>> set_content(INVALID_SPAN, "gen_ai.input.messages", [{"role": "user", "parts": []}])
@@ -39,7 +40,7 @@ def set_content(span: Span, key: str, value: Any) -> None:
         if current.capture != "full" or not span.is_recording():
             return
         text = value if isinstance(value, str) else to_json(value)
-        span.set_attribute(key, _bounded(plain_text(text), current.max_value_bytes))
+        span.set_attribute(key, _bounded(text if masked else plain_text(text), current.max_value_bytes))
     except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
         _log.debug("content attribute %s could not be recorded", key, exc_info=True)
 
