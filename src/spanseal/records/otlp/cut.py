@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from spanseal.errors import OtlpError
 from spanseal.genai import semconv
 from spanseal.records.otlp.cut_canonical import Pieces, cut_canonical
-from spanseal.records.otlp.cut_span import Found, Kind, SpanCutter
+from spanseal.records.otlp.cut_span import Found, Kind, PrivateSlice, SpanCutter
 from spanseal.records.otlp.parse import check_document
 from spanseal.records.otlp.scan import Place, Scanner, locate
 from spanseal.records.otlp.strict import load
@@ -20,18 +20,6 @@ from spanseal.records.otlp.strict import load
 PLACEHOLDERS: dict[Kind, bytes] = {"any": b"{}", "string": b'""'}
 """What a reader puts where a private slice stood, by its kind."""
 _DOCUMENT = re.compile(rb'\{[ \t\r]*"resourceSpans"[ \t\r]*:')
-
-
-@dataclass(frozen=True, slots=True)
-class PrivateSlice:
-    """One private value: where it stood, its exact JSON text, and which of :data:`PLACEHOLDERS` stands for it.
-
-    ``path`` is for people, e.g. ``attributes.gen_ai.input.messages``, ``events.0.attributes.x``, ``status.message``.
-    """
-
-    path: str
-    raw: bytes
-    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +118,7 @@ def _from_pieces(pieces: Pieces) -> CutSpan:
         resource_schema_url=pieces.schema_urls[0],
         scope_schema_url=pieces.schema_urls[1],
         skeleton=pieces.skeleton,
-        private=tuple([PrivateSlice(*private) for private in pieces.private]),
+        private=pieces.private,
     )
 
 

@@ -15,13 +15,12 @@ from typing import Any
 import orjson
 
 from spanseal.errors import OtlpError
-from spanseal.records.otlp.cut_span import CLEAR_EVENT, CLEAR_LINK, CLEAR_SPAN, CLEAR_STATUS, Kind
+from spanseal.records.otlp.cut_span import CLEAR_EVENT, CLEAR_LINK, CLEAR_SPAN, CLEAR_STATUS, Kind, PrivateSlice
 from spanseal.records.otlp.fields import JsonObject
 from spanseal.records.otlp.parse import check_document
 from spanseal.records.otlp.strict import IN_SPAN, write
 
 _HOLE, _MARK = orjson.Fragment(b"\0"), b"\0"  # a byte that no JSON text contains
-Private = tuple[str, bytes, Kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Pieces:
 
     raw: bytes
     skeleton: tuple[bytes, ...]
-    private: tuple[Private, ...]
+    private: tuple[PrivateSlice, ...]
     span: JsonObject
     resource: bytes
     scope: bytes
@@ -77,9 +76,11 @@ def _pieces(
     span: JsonObject, resource: bytes, scope: bytes, urls: tuple[bytes, bytes], clear: frozenset[str], run_id_key: str
 ) -> Pieces:
     run_id = _run_id(span, run_id_key) if run_id_key in clear else ""
-    private = tuple(_take_private(span, clear))
+    taker = _Taker(clear)
+    taker.span(span)
+    private = taker.private()
     skeleton = orjson.dumps(span).split(_MARK)
-    slots = chain.from_iterable((raw, after) for (_, raw, _), after in zip(private, skeleton[1:], strict=True))
+    slots = chain.from_iterable((found.raw, after) for found, after in zip(private, skeleton[1:], strict=True))
     raw = b"".join(chain(skeleton[:1], slots))
     return Pieces(raw, tuple(skeleton), private, span, resource, scope, urls, run_id)
 
@@ -92,50 +93,56 @@ def _run_id(span: JsonObject, key: str) -> str:
     return ""
 
 
-def _take_private(span: JsonObject, clear: frozenset[str]) -> Iterator[Private]:
-    """Every private value in the text's order, leaving a hole in its place."""
-    for key in span:
-        match key:
-            case "attributes":
-                yield from _take_values(span[key], key, clear, IN_SPAN)
-            case "events":
-                for at, event in enumerate(span[key]):
-                    yield from _take_members(event, f"{key}.{at}", CLEAR_EVENT, clear)
-            case "links":
-                for at, link in enumerate(span[key]):
-                    yield from _take_members(link, f"{key}.{at}", CLEAR_LINK, clear)
-            case "status":
-                for member in span[key]:
-                    if member not in CLEAR_STATUS:
-                        yield _take(span[key], member, f"{key}.{member}", IN_SPAN + 1)
-            case _ if key not in CLEAR_SPAN:
-                yield _take(span, key, key, IN_SPAN)
-            case _:
-                pass
+class _Taker:
+    """Takes a span's private values out, in the text's order, and leaves a hole in the place of each."""
 
+    def __init__(self, clear: frozenset[str]) -> None:
+        self._clear = clear
+        self._named: list[tuple[str, Kind]] = []
+        self._values: list[object] = []
 
-def _take_members(
-    owner: JsonObject, path: str, clear_members: frozenset[str], clear: frozenset[str]
-) -> Iterator[Private]:
-    for key in owner:
-        if key == "attributes":
-            yield from _take_values(owner[key], f"{path}.{key}", clear, IN_SPAN + 2)
-        elif key not in clear_members:
-            yield _take(owner, key, f"{path}.{key}", IN_SPAN + 2)
+    def private(self) -> tuple[PrivateSlice, ...]:
+        """What was taken, written at once: between holes, so that the text falls into the values again."""
+        texts = write(self._values, IN_SPAN + 4)[1:-1].split(_MARK)
+        raws = [texts[0][:-1], *(text[1:-1] for text in texts[1:])]
+        return tuple([PrivateSlice(path, raw, kind) for (path, kind), raw in zip(self._named, raws, strict=False)])
 
+    def span(self, span: JsonObject) -> None:
+        for key in span:
+            match key:
+                case "attributes":
+                    self._attributes(span[key], key)
+                case "events":
+                    for at, event in enumerate(span[key]):
+                        self._members(event, f"{key}.{at}", CLEAR_EVENT)
+                case "links":
+                    for at, link in enumerate(span[key]):
+                        self._members(link, f"{key}.{at}", CLEAR_LINK)
+                case "status":
+                    self._members(span[key], key, CLEAR_STATUS)
+                case _ if key not in CLEAR_SPAN:
+                    self._take(span, key, key)
+                case _:
+                    pass
 
-def _take_values(pairs: list[JsonObject], path: str, clear: frozenset[str], depth: int) -> Iterator[Private]:
-    for pair in pairs:
-        name: str = pair["key"]
-        for key in pair:
-            if key == "value":
-                if name not in clear:
-                    yield _take(pair, key, f"{path}.{name}", depth + 2)
-            elif key != "key":
-                yield _take(pair, key, f"{path}.{name}#{key}", depth + 2)
+    def _members(self, owner: JsonObject, path: str, clear_members: frozenset[str]) -> None:
+        for key in owner:
+            if key == "attributes" and clear_members is not CLEAR_STATUS:
+                self._attributes(owner[key], f"{path}.{key}")
+            elif key not in clear_members:
+                self._take(owner, key, f"{path}.{key}")
 
+    def _attributes(self, pairs: list[JsonObject], path: str) -> None:
+        for pair in pairs:
+            name: str = pair["key"]
+            for key in pair:
+                if key == "value":
+                    if name not in self._clear:
+                        self._take(pair, key, f"{path}.{name}")
+                elif key != "key":
+                    self._take(pair, key, f"{path}.{name}#{key}")
 
-def _take(owner: JsonObject, key: str, path: str, depth: int) -> Private:
-    raw = write(owner[key], depth)
-    owner[key] = _HOLE
-    return path, raw, "string" if key == "traceState" or path == "status.message" else "any"
+    def _take(self, owner: JsonObject, key: str, path: str) -> None:
+        self._named.append((path, "string" if key == "traceState" or path == "status.message" else "any"))
+        self._values += owner[key], _HOLE
+        owner[key] = _HOLE

@@ -24,6 +24,18 @@ CLEAR_STATUS = frozenset({"code"})
 Kind = Literal["any", "string"]
 
 
+class PrivateSlice(NamedTuple):
+    """One private value: where it stood, its exact JSON text, and which placeholder stands for it.
+
+    ``path`` is for people, e.g. ``attributes.gen_ai.input.messages``, ``events.0.attributes.x``, ``status.message``.
+    ``kind`` is ``any`` (placeholder ``{}``) or ``string`` (placeholder ``""``).
+    """
+
+    path: str
+    raw: bytes
+    kind: Kind
+
+
 class Found(NamedTuple):
     """A private value: its offsets in the line, its path, and which placeholder stands for it."""
 
