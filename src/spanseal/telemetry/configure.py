@@ -24,6 +24,7 @@ from spanseal.settings_values import traces_url
 from spanseal.telemetry.active import Active, Capture, activate, active
 from spanseal.telemetry.folder_export import FolderExport
 from spanseal.telemetry.ledger_processor import LedgerProcessor
+from spanseal.telemetry.open_calls import drain
 from spanseal.telemetry.providers import Installed, OwnProvider, install
 from spanseal.telemetry.sink import Sink
 from spanseal.telemetry.spool import Spool
@@ -104,6 +105,7 @@ def flush(timeout: float = 30.0) -> bool:
 
     ``timeout`` in seconds. Without export there is nothing to deliver: True.
     """
+    drain()  # streams that were dropped end first
     ledger = active().ledger
     return ledger is None or ledger.force_flush(int(timeout * 1000))
 
@@ -117,6 +119,7 @@ def shutdown() -> None:
     installed, _state.installed = _state.installed, None
     if asked is None or installed is None:
         return
+    drain()
     ledger = active().ledger
     if ledger is not None:
         ledger.shutdown(_EXIT_SECONDS)

@@ -1,6 +1,6 @@
 """Opens a run: one ``invoke_agent`` span that ends with the outcome and the signed manifest (DESIGN 5 and 10.1-2).
 
-May import active, content, tracing and ledger_state.
+May import active, content, tracing, open_calls and ledger_state.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from spanseal.genai.messages import Usage
 from spanseal.telemetry.active import Active, active
 from spanseal.telemetry.content import set_content
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run
+from spanseal.telemetry.open_calls import drain
 from spanseal.telemetry.tracing import fail, tracer
 
 _BAD: Final = frozenset({"failed", "halted"})
@@ -146,6 +147,7 @@ def _start(current: Active, state: RunState, description: str, conversation_id: 
 def _end(current: Active, span: Span) -> None:
     now: int | None = None
     try:
+        drain()  # streams that the run dropped end before its manifest counts
         now = current.effects.clock.time_ns()
         if current.ledger is not None:
             now = current.ledger.close_root(span, now)
