@@ -153,11 +153,11 @@ def test_a_circle_of_parents(tmp_path: Path) -> None:
     assert len(only([alone], tmp_path).calls) == 1
 
 
-def test_a_chain_of_five_thousand(tmp_path: Path) -> None:
-    chain = [Span(f"{n + 1:016x}", "deep", n, n + 1, f"{n:016x}" if n else "", {"gen_ai.x": 1}) for n in range(5000)]
+def test_a_chain_of_two_thousand(tmp_path: Path) -> None:
+    chain = [Span(f"{n + 1:016x}", "deep", n, n + 1, f"{n:016x}" if n else "", {"gen_ai.x": 1}) for n in range(2000)]
     run = only(chain, tmp_path)
-    assert run.span_count == 5000
-    assert sum(1 for _ in tree(run)) > 5000
+    assert run.span_count == 2000
+    assert sum(1 for _ in tree(run)) > 2000
 
 
 def test_times_that_are_missing_or_contradict(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ WRONG: list[Any] = [
 KEYS = [value for name, value in vars(sc).items() if isinstance(value, str) and "." in value and name.isupper()]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_attributes_of_any_type_never_make_it_fail(tmp_path: Path, data: st.DataObject) -> None:
     spans = calculator_run()

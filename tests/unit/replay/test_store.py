@@ -9,8 +9,10 @@ import pytest
 from tests.unit.replay.recorded import Span, calculator_run, line, lines
 
 from spanseal import settings
+from spanseal.audit.content_keys import ContentKeys
 from spanseal.errors import BadStoreError, ReplayError
 from spanseal.replay.reader import RunReader
+from spanseal.replay.render.tree import tree
 from spanseal.replay.run import Run
 from spanseal.replay.sources import is_store, open_source
 from spanseal.sealer.keys import make_keys
@@ -77,6 +79,14 @@ def test_some_keys_open_some_runs(tmp_path: Path) -> None:
     with pytest.raises(BadStoreError, match="content-missing"):
         open_source(store)
     assert sorted(run.content for run in RunReader.open(store, unverified=True).runs()) == ["missing", "open"]
+
+
+def test_lines_that_were_sealed_without_being_otlp_are_counted(tmp_path: Path) -> None:
+    reader = RunReader.open(sealed(tmp_path, b"nonsense\n", *export(calculator_run())))
+    assert [run.grade for run in reader.runs()] == ["complete"]
+    assert [(note.kind, note.meaning) for note in reader.notes] == [
+        ("malformed", "1 sealed lines are no OTLP; they give no spans")
+    ]
 
 
 def test_a_folder_of_keys_that_is_not_there(tmp_path: Path) -> None:
@@ -146,3 +156,16 @@ def test_two_contents_of_one_span_stay_apart_even_without_keys(tmp_path: Path) -
     shutil.move(tmp_path / "keys" / "content", tmp_path / "elsewhere")
     run = only(store)
     assert (run.grade, run.span_count) == ("conflicting", 10)
+
+
+def test_an_erased_run_is_said_to_be_erased(tmp_path: Path) -> None:
+    scope = "run:" + "4b" * 16
+    content = ContentKeys(tmp_path / "keys" / "content")
+    content.directory.mkdir(parents=True)
+    content.ensure((scope,))
+    content.forget(scope)
+    run = only(sealed(tmp_path, *export(calculator_run())))
+    assert (run.content, run.grade, run.question) == ("erased", "complete", ())
+    shown = "\n".join(line.plain for line in tree(run))
+    assert "content erased: its key was destroyed on purpose" in shown
+    assert "391" not in shown

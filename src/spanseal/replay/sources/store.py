@@ -54,6 +54,8 @@ class StoreSource(Source):
         self._content_keys = content_keys
 
     def _stored(self) -> Iterator[SourceSpan]:
+        if bad_lines := self._judged.covered.get("unparsable", 0):
+            self._log.add("malformed", self.path.name, f"{bad_lines} sealed lines are no OTLP; they give no spans")
         try:
             yield from self._readable()
         except (DataError, StoreError) as error:
