@@ -1,17 +1,17 @@
-"""An ended span as one line of OTLP JSON, byte for byte what the official encoder says. May import sink and to_json.
+"""An ended span as one line of OTLP JSON, byte for byte what the official encoder says.
 
-The official encoder builds some hundred objects a span and costs several times what the span itself does, so the
+May import sink, redact and to_json. The official encoder builds some hundred objects a span and costs several times what the span itself does, so the
 span is written here directly (the tests hold both equal); resource and scope, which repeat, are the official encoder's
-and are kept. Two things are mended that strict readers and the collector refuse: lone surrogates become U+FFFD,
-integers beyond 64 bits become strings. The stamps are put on again, since the SDK drops the oldest attributes beyond
-its limit.
+and are kept. Mended is what strict readers and the collector refuse: lone surrogates become U+FFFD, integers beyond 64
+bits become strings. In spans of other instrumentations keys and tokens are masked. The stamps are put on again, since
+the SDK drops the oldest attributes beyond its limit.
 """
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import orjson
@@ -19,11 +19,13 @@ from opentelemetry.exporter.otlp.json.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import Link, SpanContext
 
-from spanseal.telemetry.sink import Stamps
+from spanseal.telemetry.redact import redact
+from spanseal.telemetry.sink import Stamps, nanoseconds
 from spanseal.telemetry.to_json import mend_text
 
 PREFIX: Final = b'{"resourceSpans":['
 SUFFIX: Final = b"]}\n"
+OWN_SCOPE: Final = "spanseal"
 _MARK: Final = "\ufdd0spans\ufdd0"  # a noncharacter: no span says this
 _INT64: Final = range(-(2**63), 2**63)
 
@@ -38,10 +40,13 @@ class LineEncoder:
         """One OTLP document with one span, ended by a newline."""
         before, after = self._envelope(span)
         encoded = _span(span, stamps)
+        scope = span.instrumentation_scope
+        if scope is None or scope.name != OWN_SCOPE:  # our own values were masked before they became attributes
+            encoded = _each_text(encoded, redact)
         try:
             return before + orjson.dumps(encoded) + after
         except (TypeError, ValueError):  # a lone surrogate somewhere
-            return before + orjson.dumps(_mended(encoded)) + after
+            return before + orjson.dumps(_each_text(encoded, mend_text)) + after
 
     def _envelope(self, span: ReadableSpan) -> tuple[bytes, bytes]:
         resource, scope = span.resource, span.instrumentation_scope
@@ -51,7 +56,7 @@ class LineEncoder:
             return kept[2], kept[3]
         document = cast("Any", encode_spans([span]).to_dict())
         document["resourceSpans"][0]["scopeSpans"][0]["spans"] = [_MARK]
-        before, after = orjson.dumps(_mended(document)).split(orjson.dumps(_MARK))
+        before, after = orjson.dumps(_each_text(document, mend_text)).split(orjson.dumps(_MARK))
         if len(self._envelopes) > 256:
             self._envelopes.clear()
         self._envelopes[place] = (resource, scope, before, after + b"\n")
@@ -79,8 +84,8 @@ def _span(span: ReadableSpan, stamps: Stamps) -> dict[str, Any]:
     if span.name:
         out["name"] = span.name
     out["kind"] = span.kind.value + 1
-    out["startTimeUnixNano"] = str(span.start_time)
-    out["endTimeUnixNano"] = str(span.end_time)
+    out["startTimeUnixNano"] = str(nanoseconds(span.start_time))
+    out["endTimeUnixNano"] = str(nanoseconds(span.end_time))
     attributes = _stamped(span.attributes or {}, stamps)
     _some(out, "attributes", [{"key": key, "value": _value(value)} for key, value in attributes.items()])
     _some(out, "droppedAttributesCount", span.dropped_attributes)
@@ -102,7 +107,7 @@ def _stamped(attributes: Mapping[str, Any], stamps: Stamps) -> Mapping[str, Any]
 
 
 def _event(event: Event) -> dict[str, Any]:
-    out: dict[str, Any] = {"timeUnixNano": str(event.timestamp)}
+    out: dict[str, Any] = {"timeUnixNano": str(nanoseconds(event.timestamp))}
     _some(out, "name", event.name)
     _some(out, "attributes", _attributes(event.attributes))
     _some(out, "droppedAttributesCount", event.dropped_attributes)
@@ -152,11 +157,12 @@ def _nonfinite(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _mended(value: Any) -> Any:
+def _each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """``value`` with every text in it changed."""
     if isinstance(value, str):
-        return mend_text(value)
+        return change(value)
     if isinstance(value, dict):
-        return {mend_text(key): _mended(item) for key, item in cast("dict[str, Any]", value).items()}
+        return {change(key): _each_text(item, change) for key, item in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [_mended(item) for item in cast("list[Any]", value)]
+        return [_each_text(item, change) for item in cast("list[Any]", value)]
     return value

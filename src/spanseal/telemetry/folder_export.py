@@ -46,11 +46,7 @@ class FolderExport:
             with self._lock:
                 if self._fd < 0:
                     self._fd = new_file(self.folder, "spans")
-                if self._torn:
-                    write_all(self._fd, b"\n")
-                self._torn = True
-                write_all(self._fd, line)
-                self._torn = False
+                self._write(line)
         except OSError as error:
             self.complaints.count("lost")
             self._lost_since_flush = True
@@ -85,6 +81,16 @@ class FolderExport:
             if self._fd >= 0:
                 os.close(self._fd)
             self._fd = -1
+
+    def _write(self, line: bytes) -> None:
+        if self._torn:
+            write_all(self._fd, b"\n")
+            self._torn = False
+        try:
+            write_all(self._fd, line)
+        except OSError:
+            self._torn = True
+            raise
 
     def _trouble(self, error: OSError) -> None:
         reason = error.strerror or str(error)

@@ -24,7 +24,7 @@ from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, run_of, with_run
 from spanseal.telemetry.metrics import Metrics
-from spanseal.telemetry.sink import Complaints, Sink
+from spanseal.telemetry.sink import Complaints, Sink, nanoseconds
 from spanseal.telemetry.tracing import SCHEMA_URL, SCOPE_NAME
 
 Key: TypeAlias = tuple[int, int]
@@ -94,7 +94,7 @@ class LedgerProcessor(SpanProcessor):
         entry = self._open.get((where.trace_id, where.span_id))
         if entry is None or entry.state is None or not isinstance(span, Span):
             return end
-        start = span.start_time or 0
+        start = nanoseconds(span.start_time)
         end = max(end, start)
         with self._lock:
             entry.state.end(entry.seq, where.span_id, start, end, span.status.status_code.value)
@@ -157,7 +157,7 @@ class LedgerProcessor(SpanProcessor):
             if writer is None:
                 writer = self._writer = Writer(self._effects)
             state.belong_to(writer)
-            entry.seq = state.start(where.span_id, span.start_time or 0)
+            entry.seq = state.start(where.span_id, nanoseconds(span.start_time))
         entry.stamps[semconv.RUN_ID] = state.context.run_id
         entry.stamps[semconv.WRITER_ID] = writer.id
         entry.stamps[semconv.SEQ] = entry.seq
@@ -205,8 +205,8 @@ class LedgerProcessor(SpanProcessor):
         state = entry.state
         with self._lock:
             if not entry.sealed:
-                end, status = span.end_time or 0, span.status.status_code.value
-                state.end(entry.seq, where.span_id, span.start_time or 0, end, status)
+                end, status = nanoseconds(span.end_time), span.status.status_code.value
+                state.end(entry.seq, where.span_id, nanoseconds(span.start_time), end, status)
             if entry.root:
                 state.closed = True
             due = state.closed and state.uncovered and (not state.open or (entry.root and not entry.sealed))

@@ -11,6 +11,15 @@ from opentelemetry.sdk.trace import ReadableSpan
 Stamps: TypeAlias = Mapping[str, str | int | bool]
 
 
+def nanoseconds(time: float | None) -> int:
+    """A span's time as ledger and export write it: the SDK takes whatever number it is given.
+
+    >>> nanoseconds(1.5e9), nanoseconds(None), nanoseconds(-1)
+    (1500000000, 0, 0)
+    """
+    return min(max(int(time or 0), 0), 2**64 - 1)
+
+
 class Sink(Protocol):
     """One way out. ``emit`` returns only when the span is safe from a crash of this process."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from opentelemetry import trace
-from opentelemetry.trace import Span, Status, StatusCode, Tracer
+from opentelemetry.trace import Span, Status, StatusCode, Tracer, TracerProvider
 
 from spanseal import __version__
 from spanseal.genai import semconv
@@ -16,6 +16,12 @@ SCOPE_NAME: Final = "spanseal"
 SCHEMA_URL: Final = "urn:spanseal:schema:1"
 
 
+class _Kept:
+    """The tracer asked for last: the SDK takes longer to find one than to start a span."""
+
+    pair: tuple[TracerProvider, Tracer] | None = None
+
+
 def tracer() -> Tracer:
     """The tracer of scope ``spanseal``: of the configured provider, else of OpenTelemetry's global one.
 
@@ -24,7 +30,10 @@ def tracer() -> Tracer:
     False
     """
     provider = active().provider or trace.get_tracer_provider()
-    return provider.get_tracer(SCOPE_NAME, __version__, SCHEMA_URL)
+    kept = _Kept.pair
+    if kept is None or kept[0] is not provider:
+        kept = _Kept.pair = (provider, provider.get_tracer(SCOPE_NAME, __version__, SCHEMA_URL))
+    return kept[1]
 
 
 def fail(span: Span, error_type: str, message: str = "") -> None:

@@ -106,6 +106,29 @@ def test_stamps_replace_what_the_sdk_cut_or_dropped() -> None:
     assert record.attributes == {"cut": "abcdef", "kept": 1, "gone": 7}
 
 
+def test_secrets_in_the_spans_of_others_are_masked() -> None:
+    def build(tracer: Any) -> None:
+        span = tracer.start_span("s", attributes={"http.header": ["Bearer abcdefghijklmnop"], "n": 1})
+        span.record_exception(ValueError("key sk-abcdefghijklmnopqrst is wrong"))
+        span.end()
+
+    span, official = finished(build)
+    line = LineEncoder().line(span, {})
+    assert b"Bearer abc" in official
+    assert b"Bearer abc" not in line
+    assert b"sk-abc" not in line
+    assert b"[redacted:bearer:23]" in line
+    assert b"[redacted:api-key:23]" in line
+
+
+def test_times_of_any_number_are_whole_nanoseconds() -> None:
+    def build(tracer: Any) -> None:
+        tracer.start_span("s", start_time=1.5e18).end(1.6e18)
+
+    record = parse_line(LineEncoder().line(finished(build)[0], {}).rstrip(b"\n"))[0]
+    assert (record.start, record.end) == (1_500_000_000_000_000_000, 1_600_000_000_000_000_000)
+
+
 def test_lines_join_to_one_request() -> None:
     def build(tracer: Any) -> None:
         tracer.start_span("s").end()

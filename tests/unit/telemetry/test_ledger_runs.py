@@ -18,6 +18,8 @@ from tests.unit.telemetry.ledger_of import Ledger, attribute, ledgers
 
 from spanseal.genai import semconv
 from spanseal.genai.messages import Usage
+from spanseal.records.ledger import Row, check_rows, decode_manifest
+from spanseal.records.otlp import parse_line
 from spanseal.telemetry.run_context import attempt, bind, current_attempt, current_run, run_span
 from spanseal.telemetry.tracing import tracer
 from spanseal.testing.capture_spans import Captured, capture_spans
@@ -241,6 +243,16 @@ def test_stamps_survive_the_sdks_attribute_limit_in_the_exported_line() -> None:
     for key in (semconv.RUN_ID, semconv.WRITER_ID, semconv.SEQ):
         assert f'"key":"{key}"'.encode() in full
     assert b'\\"signature\\":' in root
+
+
+def test_odd_times_are_numbered_all_the_same() -> None:
+    with capture_spans() as captured, run_span("a"):
+        tracer().start_span("float", start_time=1.5e18).end(1.6e18)  # pyright: ignore[reportArgumentType]
+        tracer().start_span("negative", start_time=-5).end(-1)
+    records = [parse_line(line.rstrip(b"\n"))[0] for line in captured.lines()]
+    manifest = decode_manifest(str(records[-1].attributes[semconv.MANIFEST]))
+    rows = [Row(int(str(r.attributes[semconv.SEQ])), r.span_id, r.start, r.end, r.status_code) for r in records]
+    assert check_rows(manifest, rows) == ()
 
 
 def test_the_same_effects_give_the_same_stamps() -> None:
