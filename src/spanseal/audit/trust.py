@@ -95,7 +95,9 @@ class Trust:
         if True not in {
             _signed(parsed, key) for key in keys
         }:  # every one is checked: known but invalid rejects the note
-            stranger = any(signature.name == head.origin for signature in parsed.signatures)
+            known = (*keys, *self.witnesses.values())
+            in_its_name = [signature for signature in parsed.signatures if signature.name == head.origin]
+            stranger = not all(any(signature.by(key) for key in known) for signature in in_its_name)
             raise HeadError("signer-unknown" if stranger else "signature-missing", head.origin)
         signed = {name for name, key in self.witnesses.items() if _signed(parsed, key)}
         if self.quorum is not None and not self._reached(self.quorum, signed):

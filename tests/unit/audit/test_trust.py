@@ -109,6 +109,9 @@ def test_both_signatures_of_the_log_itself_can_be_demanded() -> None:
     with pytest.raises(HeadError) as caught:
         trust.verify_head(head(LOG.sign(HEAD.text)))
     assert caught.value.code == "quorum-not-met"
+    with pytest.raises(HeadError) as caught:
+        trust.verify_head(head(PQ.sign(HEAD.text)))
+    assert caught.value.code == "signature-missing", "a known key signed, but not the one that is required"
     assert not trust.witnessed, "the log's own second key is no independent witness"
     assert Trust.parse(f"{LOG_LINE}witness pq {PQ.vkey.text}\n{WITNESSES}group a all pq w0\nquorum a\n").witnessed
     assert not Trust.parse(f"{LOG_LINE}witness pq {PQ.vkey.text}\n{WITNESSES}group a any pq w0\nquorum a\n").witnessed
@@ -162,6 +165,16 @@ def test_names_are_octets() -> None:
     assert trust.verify_head(head(LOG.sign(HEAD.text), *cosign(0))) == HEAD
     with pytest.raises(TrustError, match="not defined above"):
         Trust.parse(b"witness \xff " + key + b"\nquorum \xfe\n")
+
+
+def test_a_log_may_sign_with_ml_dsa_alone_and_either_of_two_logs_is_believed() -> None:
+    trust = Trust.parse(f"log {PQ.vkey.text}\nlog {LOG.vkey.text}\nquorum none\n")
+    assert trust.origins == (HEAD.origin,)
+    for signer in (PQ, LOG):
+        assert trust.verify_head(head(signer.sign(HEAD.text))) == HEAD
+    with pytest.raises(HeadError) as caught:
+        trust.verify_head(head(PQ.sign(HEAD.text), INVALID))
+    assert caught.value.code == "signature-invalid"
 
 
 def test_a_trust_file_is_loaded_from_disk(tmp_path: Path) -> None:
