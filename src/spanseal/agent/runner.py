@@ -44,6 +44,8 @@ from spanseal.tools.drive import Effect, Flow
 from spanseal.tools.executor import ToolExecutor
 from spanseal.verification.pipeline import VerificationPipeline
 
+SYSTEM = ("system", "developer")
+
 
 @dataclass(frozen=True, slots=True)
 class Runner:
@@ -62,11 +64,11 @@ class Runner:
         self, messages: tuple[Message, ...], conversation_id: str = "", metadata: Mapping[str, Any] | None = None
     ) -> Flow[RunResult]:
         """One run as a flow for either driver."""
-        system = [message for message in messages if message.role in ("system", "developer")]
+        system = [message for message in messages if message.role in SYSTEM]
         opened = run_span(
             self.name, description=self.description, conversation_id=conversation_id,
             instructions=[part for turn in messages_to_semconv(system) for part in turn["parts"]],
-            input_messages=messages_to_semconv([message for message in messages if message not in system]),
+            input_messages=messages_to_semconv([message for message in messages if message.role not in SYSTEM]),
         )
         with opened as run:
             state, command = begin(self.config, messages, dict(metadata or {}))

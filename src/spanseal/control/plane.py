@@ -18,6 +18,7 @@ from typing import Any, cast
 from spanseal.control.action import SEAMS, Action, FinalAnswer, Seam
 from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
 from spanseal.errors import UsageError
+from spanseal.genai.plain import told
 from spanseal.genai.state import AgentState
 
 __all__ = ["MAX_ROUNDS", "AgentState", "ControlPlane", "FinalAnswer", "PlaneDecision"]
@@ -96,7 +97,7 @@ def _ask(policy: ControlPolicy, seam: Seam, state: AgentState, action: Action) -
     try:
         result = cast("object", policy.decide(seam, state, action))
     except Exception as error:  # noqa: BLE001 - a policy that raises halts the run
-        return ControlResult(ControlDecision.HALT, policy.name, f"the policy raised {type(error).__name__}: {error}")
+        return ControlResult(ControlDecision.HALT, policy.name, f"the policy raised {told(error)}")
     if isinstance(result, ControlResult):
         return result
     return ControlResult(

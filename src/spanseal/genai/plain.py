@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from spanseal.genai.messages import Media, Message, Other, Reasoning, Text, ToolCall, ToolResult
 
-__all__ = ["Message", "canonical", "digest", "plain"]
+__all__ = ["Message", "canonical", "digest", "plain", "told"]
 
 _PART_TYPES: dict[type, str] = {
     Text: "text", ToolCall: "tool_call", ToolResult: "tool_call_response", Reasoning: "reasoning", Media: "media",
@@ -68,3 +68,17 @@ def canonical(value: object) -> str:
 def digest(value: object) -> str:
     """SHA-256 of :func:`canonical`, 64 lower-case hex digits."""
     return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
+
+
+def told(error: BaseException) -> str:
+    """``Type: text`` of an exception, whatever its ``__str__`` does.
+
+    >>> told(ValueError("odd"))
+    'ValueError: odd'
+    """
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the object's fault; its type still tells something
+        return name
+    return f"{name}: {text}" if text else name

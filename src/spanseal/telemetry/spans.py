@@ -1,44 +1,66 @@
-"""One way to open an inner span of a run and to put events on it. May import tracing, content and active."""
+"""One way to open an inner span of a run and to put events on it. May import active, content, run_span and tracing."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
+from opentelemetry import context as otel_context
+from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import plain_text
+from spanseal.telemetry.run_span import str_of
 from spanseal.telemetry.tracing import fail, tracer
 
 
 @contextmanager
 def open_span(name: str) -> Generator[Span]:
-    """An INTERNAL span that is current inside the block.
+    """An INTERNAL span that is current inside the block, timed by the active clock.
 
     An exception marks it ERROR with the exception's type (its text only with ``capture="full"``) and passes
     unchanged, KeyboardInterrupt and CancelledError too. The SDK's own exception event is not used: it records texts
-    and stack traces whatever the capture mode.
+    and stack traces whatever the capture mode. A provider that raises costs the span, never the block.
 
     >>> with open_span("step") as span:
     ...     span.is_recording()
     False
     """
-    opened = tracer().start_as_current_span(
-        name, kind=SpanKind.INTERNAL, record_exception=False, set_status_on_exception=False
-    )
-    with opened as span:
-        try:
-            yield span
-        except BaseException as error:
-            fail(span, type(error).__name__, str(error))
-            raise
+    clock = active().effects.clock
+    span = _started(name, clock.time_ns())
+    token = otel_context.attach(trace.set_span_in_context(span))
+    try:
+        yield span
+    except BaseException as error:
+        fail(span, type(error).__name__, str_of(error))
+        raise
+    finally:
+        otel_context.detach(token)
+        _end(span, clock.time_ns())
+
+
+def _started(name: str, now: int) -> Span:
+    try:
+        return tracer().start_span(name, kind=SpanKind.INTERNAL, start_time=now)
+    except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+        return trace.INVALID_SPAN
+
+
+def _end(span: Span, now: int) -> None:
+    try:
+        span.end(now)
+    except Exception:  # noqa: BLE001 - some processor's fault, likewise
+        return
 
 
 def add_event(span: Span, name: str, clear: Mapping[str, AttributeValue], content: Mapping[str, str]) -> None:
     """An event with ``clear`` attributes, and those of ``content`` that are not empty when capture is ``full``."""
-    attributes = dict(clear)
-    if active().capture == "full":
-        attributes |= {key: plain_text(text) for key, text in content.items() if text}
-    span.add_event(name, attributes)
+    try:
+        attributes = dict(clear)
+        if active().capture == "full":
+            attributes |= {key: plain_text(text) for key, text in content.items() if text}
+        span.add_event(name, attributes, timestamp=active().effects.clock.time_ns())
+    except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+        return

@@ -2,14 +2,17 @@
 
 The model's mistake is told to the model at once and never retried. The world's mistake is tried again silently, as
 often as the tool allows, then told as an error observation. Whatever a tool raises becomes an observation: an agent
-does not die of a tool. KeyboardInterrupt and CancelledError pass.
+does not die of a tool. KeyboardInterrupt and CancelledError pass, and so does a UsageError: the application is at
+fault then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +29,7 @@ from spanseal.telemetry.content import set_content
 from spanseal.telemetry.spans import open_span
 from spanseal.telemetry.tracing import fail
 from spanseal.tools.drive import Effect, Flow, adrive, drive
-from spanseal.tools.gates import cut, input_gate, output_gate, unknown_tool
+from spanseal.tools.gates import failure, input_gate, output_gate, unknown_tool
 from spanseal.tools.tool import Tool
 
 UNKNOWN = "_OTHER"
@@ -107,13 +110,17 @@ class ToolExecutor:
         while True:
             try:
                 result = yield _effect(tool, arguments, CallContext(call.id, key, attempt))
+                if inspect.isawaitable(result):  # a plain function that hands out a coroutine
+                    result = yield Effect(None, functools.partial(_whole, result))
                 return ToolOutcome(call, output_gate(tool, result), attempts=attempt)
             except ModelFaultError as error:
                 return ToolOutcome(call, str(error), "model", type(error).__name__, attempt)
+            except UsageError:
+                raise  # the application's fault is neither the model's nor the world's
             except Exception as error:  # noqa: BLE001 - whatever a tool raises becomes an observation
                 last = attempt >= tool.attempts
                 if last or not isinstance(error, (*tool.transient, ToolFaultError)):
-                    return ToolOutcome(call, _observation(tool, error, attempt), "world", type(error).__name__, attempt)
+                    return ToolOutcome(call, failure(tool, error, attempt), "world", type(error).__name__, attempt)
             if delay:
                 yield self._pause(delay)
             attempt, delay = attempt + 1, delay * 2
@@ -141,9 +148,8 @@ def _effect(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> E
     return Effect(None, arun) if tool.is_async else Effect(run, None)
 
 
-def _observation(tool: Tool, error: Exception, attempts: int) -> str:
-    times = "" if attempts == 1 else f" after {attempts} attempts"
-    return cut(f"The tool {tool.name} failed{times}: {type(error).__name__}: {error}", tool.max_result_chars)
+async def _whole(started: Awaitable[Any]) -> Any:
+    return await started
 
 
 def _record(span: Span, outcome: ToolOutcome) -> None:

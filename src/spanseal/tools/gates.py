@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from spanseal.errors import ModelFaultError, ToolFaultError
 from spanseal.genai.messages import ToolCall
+from spanseal.genai.plain import told
 from spanseal.tools.tool import Tool
 from spanseal.verification.json_schema import problems
 from spanseal.verification.json_text import JsonTextError, kind, parse
@@ -57,7 +58,7 @@ def _bound(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return tool.bind(arguments)
     except Exception as error:  # noqa: BLE001 - a dataclass may refuse its values in its own way
-        raise ModelFaultError(f"they were refused: {type(error).__name__}: {error}") from None
+        raise ModelFaultError(f"they were refused: {told(error)}") from None
 
 
 def unknown_tool(name: str, tools: Mapping[str, Tool]) -> str:
@@ -101,6 +102,14 @@ def _jsonable(value: object) -> Any:
     if isinstance(value, Set):
         return sorted(cast("Set[Any]", value), key=str)
     return str(value)
+
+
+def failure(tool: Tool, error: Exception, attempts: int) -> str:
+    """The structured observation of a tool that failed: a JSON object with its name, error, message and attempts."""
+    message = cut(told(error), tool.max_result_chars).removeprefix(type(error).__name__).removeprefix(": ")
+    return as_text({"error": {
+        "tool": tool.name, "type": type(error).__name__, "message": message, "attempts": attempts,
+    }})
 
 
 def cut(text: str, limit: int) -> str:

@@ -17,6 +17,7 @@ from opentelemetry.trace import Span
 from spanseal.errors import UsageError
 from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse
+from spanseal.genai.plain import told
 from spanseal.telemetry.spans import add_event, open_span
 from spanseal.telemetry.tracing import fail
 from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult
@@ -98,5 +99,5 @@ def _whole(check: VerificationCheck, result: object) -> VerificationResult:
 
 def _raised(check: VerificationCheck, error: Exception) -> VerificationResult:
     """A broken check says nothing about the answer: it fails whatever its severity, and names its error."""
-    message = f"the check itself failed: {type(error).__name__}: {error}"
+    message = f"the check itself failed: {told(error)}"
     return VerificationResult(False, check.name, message, "error", {"error_type": type(error).__name__})

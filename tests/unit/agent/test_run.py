@@ -16,7 +16,7 @@ from spanseal.control.policies.max_steps import MaxStepsPolicy
 from spanseal.control.policies.token_budget import TokenBudgetPolicy
 from spanseal.errors import ProviderTimeoutError, UsageError
 from spanseal.genai import semconv
-from spanseal.genai.messages import LLMResponse, Message
+from spanseal.genai.messages import LLMResponse, Message, ToolResult
 from spanseal.tools.tool import Tool, tool
 from spanseal.verification.checks.max_length import MaxLengthCheck
 from spanseal.verification.checks.not_empty import NotEmptyCheck
@@ -167,7 +167,10 @@ def test_original_fault_failed_tool_shown_as_success() -> None:
         result = VerifiableAgent(TinyModel(call("broken"), "sorry"), tools=[broken]).run("?")
     (outcome,) = result.tool_calls
     assert (outcome.fault, outcome.error_type) == ("world", "RuntimeError")
-    assert "RuntimeError: no paper" in str(result.messages[2])
+    assert json.loads(outcome.result)["error"] == {
+        "tool": "broken", "type": "RuntimeError", "message": "no paper", "attempts": 1
+    }
+    assert result.messages[2].parts[0] == ToolResult("c1", outcome.result, "broken")
     assert is_error(spans.one("execute_tool broken"))
     assert result.success
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from decimal import Decimal
 from typing import Any, Literal
@@ -52,7 +53,9 @@ def test_an_exhausted_world_fault_is_a_structured_observation(mode: Mode, is_asy
     assert (outcome.fault, outcome.error_type, outcome.attempts, len(scripted.calls)) == (
         "world", "ConnectionError", 3, 3
     )
-    assert outcome.result == "The tool rates failed after 3 attempts: ConnectionError: refused"
+    assert json.loads(outcome.result) == {
+        "error": {"tool": "rates", "type": "ConnectionError", "message": "refused", "attempts": 3}
+    }
     span = spans.one("execute_tool rates")
     assert is_error(span)
     assert attributes(span)[semconv.TOOL_FAULT] == "world"
@@ -148,6 +151,27 @@ def test_results_become_text(value: Any, text: str) -> None:
     assert ToolExecutor([ScriptedTool("t", [value]).tool]).execute(call("t")).result == text
 
 
+@both
+def test_a_plain_function_may_hand_out_a_coroutine(mode: Mode) -> None:
+    async def later() -> str:
+        return "waited for"
+
+    executor = ToolExecutor([ScriptedTool("t", [lambda: later()]).tool])
+    assert execute(executor, call("t"), mode).result == "waited for"
+
+
+@both
+def test_an_error_without_words_is_an_observation_too(mode: Mode) -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no words")
+
+    with recorded() as spans:
+        outcome = execute(ToolExecutor([ScriptedTool("t", [MuteError()]).tool]), call("t"), mode)
+    assert (outcome.error_type, json.loads(outcome.result)["error"]["message"]) == ("MuteError", "")
+    assert is_error(spans.one("execute_tool t"))
+
+
 def test_a_result_whose_text_fails_is_an_observation() -> None:
     class Hostile:
         def __str__(self) -> str:
@@ -206,8 +230,8 @@ def test_an_async_tool_in_a_running_loop_says_what_to_do() -> None:
     async def inside() -> ToolOutcome:
         return ToolExecutor([ScriptedTool("t", [1], is_async=True).tool]).execute(call("t"))
 
-    outcome = asyncio.run(inside())
-    assert "use arun() instead of run()" in outcome.result
+    with pytest.raises(UsageError, match=r"use arun\(\) instead of run\(\)"):
+        asyncio.run(inside())
 
 
 def test_two_tools_of_one_name_are_refused() -> None:

@@ -6,16 +6,18 @@ from spanseal.control.action import Action, ModelCall, Seam
 from spanseal.control.budgets import Budget
 from spanseal.control.policy import ControlPolicy, ControlResult
 from spanseal.errors import UsageError
+from spanseal.genai.messages import Message, ToolSpec
+from spanseal.genai.plain import canonical
 from spanseal.genai.state import AgentState, estimate_tokens
 
 
 class TokenBudgetPolicy(ControlPolicy):
     """Halts before a model call that might not fit into what is left of ``max_tokens``.
 
-    What a call might take is reserved first: the request's length as an estimate, and its ``max_tokens`` (or
-    ``answer_reserve`` where it sets none). With ``shrink`` the request's ``max_tokens`` is cut to what is left, as
-    long as at least ``min_answer`` tokens are. Spent is what the provider counted for every answer, also for those
-    that a check refused.
+    What a call might take is reserved first: messages and tools of the request as an estimate, and its
+    ``max_tokens`` (or ``answer_reserve`` where it sets none). With ``shrink`` the request's ``max_tokens`` is cut to
+    what is left, as long as at least ``min_answer`` tokens are. Spent is what the provider counted for every answer,
+    also for those that a check refused.
 
     >>> TokenBudgetPolicy(100).evaluate(AgentState()).decision.value
     'allow'
@@ -42,7 +44,7 @@ class TokenBudgetPolicy(ControlPolicy):
             return spent
         request = action.request
         budget = Budget(self.max_tokens, used=state.total_tokens)
-        asked = estimate_tokens(request.messages)
+        asked = estimate_tokens(request.messages) + sum(map(_tokens_of, request.tools))
         answer = self.answer_reserve if request.max_tokens is None else request.max_tokens
         if budget.fits(asked + answer):
             return self.allow()
@@ -51,3 +53,7 @@ class TokenBudgetPolicy(ControlPolicy):
             return self.modify(f"{room} tokens are left for the answer", max_tokens=room)
         need, used = asked + answer, state.total_tokens
         return self.halt(f"the call may need {need} tokens; {used} of {self.max_tokens} are used")
+
+
+def _tokens_of(spec: ToolSpec) -> int:
+    return estimate_tokens((Message("system", spec.name + spec.description + canonical(spec.parameters)),))

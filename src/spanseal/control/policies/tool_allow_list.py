@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+
 from spanseal.control.action import Action, Seam, ToolUse
 from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
 from spanseal.errors import UsageError

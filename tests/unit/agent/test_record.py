@@ -1,0 +1,131 @@
+"""What a run leaves behind in files: whole, cancelled, and killed in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.unit.agent.support import TinyModel, attributes, call, is_error, recorded
+
+from spanseal.agent.build import VerifiableAgent
+from spanseal.genai import semconv
+from spanseal.genai.messages import ChatRequest, LLMResponse, ToolCall
+from spanseal.records.otlp.parse import parse_line
+from spanseal.testing.capture_spans import capture_spans
+from spanseal.testing.scripted_model import ScriptedModel
+from spanseal.tools.tool import tool
+
+KILLED = """
+import os, sys
+from spanseal.agent.build import VerifiableAgent
+from spanseal.genai.messages import ToolCall
+from spanseal.telemetry.configure import configure
+from spanseal.testing.scripted_model import ScriptedModel
+
+def die() -> str:
+    os._exit(9)
+
+def live() -> str:
+    return "alive"
+
+configure("killed", export=sys.argv[1])
+model = ScriptedModel([ToolCall("a", "live", "{}"), ToolCall("b", "die", "{}")])
+VerifiableAgent(model, tools=[live, die], name="brave").run("?")
+"""
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+def test_every_model_call_is_a_numbered_chat_span_of_its_step() -> None:
+    model = ScriptedModel([ToolCall("c1", "add", '{"a": 1, "b": 2}'), "", "3"])
+    with capture_spans() as captured:
+        result = VerifiableAgent(model, tools=[add], name="sums").run("1 + 2?")
+    assert result.answer == "3"
+    steps = {span.context.span_id: span for span in captured.named("step") if span.context is not None}
+    chats = captured.named("chat")
+    assert [attributes(chat)[semconv.LLM_ATTEMPT] for chat in chats] == [1, 1, 2]
+    numbers = [attributes(steps[chat.parent.span_id])[semconv.STEP_NUMBER] for chat in chats if chat.parent is not None]
+    assert numbers == [1, 2, 2]
+
+
+def test_a_killed_process_leaves_the_record_up_to_the_last_step(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 9, done.stderr
+    spans = [
+        span for file in sorted(tmp_path.glob("*.jsonl")) for line in file.read_bytes().splitlines()
+        for span in parse_line(line)
+    ]
+    names = [span.name for span in sorted(spans, key=lambda span: span.start)]
+    assert names == [
+        "step", "control before_model", "chat scripted", "control after_model", "control before_tool",
+        "execute_tool live", "control after_tool",
+        "control before_model", "chat scripted", "control after_model", "control before_tool",
+    ], "the second step, its tool and the root never ended"
+    assert all(span.attributes[semconv.AGENT_NAME] == "brave" for span in spans)
+    assert len({str(span.attributes[semconv.RUN_ID]) for span in spans}) == 1
+
+
+def test_a_cancelled_run_marks_its_spans_and_stays_cancelled() -> None:
+    class Slow(TinyModel):
+        async def achat(self, request: ChatRequest) -> LLMResponse:
+            await asyncio.sleep(60)
+            raise AssertionError("cancelled before")
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(VerifiableAgent(Slow()).arun("?"))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert task.cancelled()
+
+    with recorded() as spans:
+        asyncio.run(cancelled())
+    for name in ("invoke_agent agent", "step"):
+        assert is_error(spans.one(name))
+        assert attributes(spans.one(name))[semconv.ERROR_TYPE] == "CancelledError"
+
+
+def test_a_timeout_around_a_run_is_the_callers() -> None:
+    async def slowly() -> str:
+        await asyncio.sleep(60)
+        return ""
+
+    async def bounded() -> None:
+        async with asyncio.timeout(0.01):
+            await VerifiableAgent(TinyModel(call("slowly")), tools=[slowly]).arun("?")
+
+    with recorded() as spans, pytest.raises(TimeoutError):
+        asyncio.run(bounded())
+    assert attributes(spans.one("execute_tool slowly"))[semconv.ERROR_TYPE] == "CancelledError"
+
+
+def test_a_broken_provider_costs_spans_never_the_run() -> None:
+    from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
+
+    from spanseal.telemetry.active import Active, activate
+
+    class Poison(SpanProcessor):
+        def on_start(self, span: Span, parent_context: object = None) -> None:
+            raise OSError("no room")
+
+        def on_end(self, span: ReadableSpan) -> None:
+            raise OSError("no room")
+
+    provider = TracerProvider()
+    provider.add_span_processor(Poison())
+    before = activate(Active(capture="full", provider=provider, configured=True))
+    try:
+        result = VerifiableAgent(TinyModel(call("add", a=1, b=2), "3"), tools=[add]).run("?")
+    finally:
+        activate(before)
+    assert result.answer == "3"
