@@ -1,10 +1,10 @@
 """An ended span as one line of OTLP JSON, byte for byte what the official encoder says.
 
-May import sink, redact and to_json. The official encoder builds some hundred objects a span and costs several times what the span itself does, so the
+The official encoder builds some hundred objects a span and costs several times what the span itself does, so the
 span is written here directly (the tests hold both equal); resource and scope, which repeat, are the official encoder's
 and are kept. Mended is what strict readers and the collector refuse: lone surrogates become U+FFFD, integers beyond 64
 bits become strings. In spans of other instrumentations keys and tokens are masked. The stamps are put on again, since
-the SDK drops the oldest attributes beyond its limit.
+the SDK drops the oldest attributes beyond its limit. May import sink, redact and to_json.
 """
 
 from __future__ import annotations
