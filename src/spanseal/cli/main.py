@@ -53,8 +53,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except BrokenPipeError:
         return _unheard(stdout)
-    except SystemExit as end:  # typer's way out when the reader of a pipe has gone: 1, which means *bad* here
-        return _unheard(stdout) if isinstance(end.__context__, BrokenPipeError) else 2
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # typer would leave with 1, which means *bad* here
+            return _unheard(stdout)
+        return end.code if isinstance(end.code, int) else 2
     except typer.TyperException as error:
         return _misused(error)
     except SpansealError as error:
@@ -115,4 +117,6 @@ def _bug(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
-    typer.echo(" ".join(text.splitlines()).encode("utf-8", "backslashreplace").decode(), err=True)
+    line = " ".join(text.splitlines())
+    shown = (char if char.isprintable() else char.encode("unicode_escape", "surrogatepass").decode() for char in line)
+    typer.echo("".join(shown), err=True)

@@ -41,7 +41,10 @@ def seal(
         finally:
             tail.close()
         head = writer.publish()
-    typer.echo(_document(tail, totals, head) if as_json else _words(tail, totals, head))
+    if as_json:
+        typer.echo(_document(tail, totals, head))
+    else:
+        _print(tail, totals, head)
     if tail.unread:
         raise typer.Exit(2)
 
@@ -95,8 +98,11 @@ def _document(tail: Tail, totals: Totals, head: Checkpoint) -> str:
     )
 
 
-def _words(tail: Tail, totals: Totals, head: Checkpoint) -> str:
+def _print(tail: Tail, totals: Totals, head: Checkpoint) -> None:
     import base64
+    import sys
+
+    from spanseal.cli.reading import Output
 
     lines = [f"sealed {totals.spans} spans"]
     if totals.duplicates:
@@ -107,4 +113,6 @@ def _words(tail: Tail, totals: Totals, head: Checkpoint) -> str:
     lines += [f"  {gap.path}: after byte {gap.sealed}: {gap.reason}" for gap in tail.gaps]
     lines += [f"  NOT READ {unread.path}: {unread.why}" for unread in tail.unread]
     lines += [f"log    {head.origin}", f"size   {head.size}", f"root   {base64.b64encode(head.root).decode()}"]
-    return "\n".join(lines)
+    out = Output(sys.stdout)
+    for line in lines:
+        out.say(line)

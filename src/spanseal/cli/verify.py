@@ -45,7 +45,7 @@ def verify(
     memory = HeadMemory(heads if heads is not None else settings.heads_file())
     verdict = verify_store(store, trusted, memory, _content_keys(content_keys, pin))
     if as_json:
-        typer.echo(json.dumps(verdict.to_json(), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(verdict.to_json(), indent=2))
     else:
         _print(verdict, trusted, believed)
     return verdict.exit_code

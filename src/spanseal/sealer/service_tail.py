@@ -38,9 +38,13 @@ class Totals:
 
 
 def seal_once(tail: Tail, sealer: Seals, totals: Totals) -> None:
-    """Seal every complete line there is now. Errors of the seal pass: what was sealed before them stays sealed."""
-    for batch in tail.poll():
-        totals.add(sealer.seal(batch))
+    """Seal every complete line there is now. Errors of the seal pass: what was sealed before them stays sealed.
+
+    Looks twice, so that a file that was renamed between being listed and being opened is not left out.
+    """
+    for _ in range(2):
+        for batch in tail.poll():
+            totals.add(sealer.seal(batch))
     for gap in tail.gaps:
         sealer.note_gap(gap.source, gap.sealed, gap.seen, gap.reason)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,16 @@ def test_what_cannot_be_read_is_named_and_makes_the_exit_code_2_after_sealing_th
     assert code == 2
     assert "sealed 3 spans" in out
     assert "NOT READ spans/old.jsonl.zst" in out
+
+
+def test_a_strange_file_name_is_shown_harmlessly(typed: Typed, spans: Path) -> None:
+    Path(os.fsdecode(bytes(spans) + b"/\xff\x1b[31m.jsonl")).write_bytes(b"torn")
+    typed("keygen keys")
+    code, out, _ = typed("seal spans --store store --keys keys")
+    assert code == 0
+    assert "\x1b" not in out
+    assert "last 4 bytes" in out
+    assert typed("seal spans --store store --keys keys --json")[0] == 0
 
 
 @pytest.mark.parametrize(
