@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from spanseal.genai.messages import Media, Message, Other, Reasoning, Text, ToolCall, ToolResult
 
-__all__ = ["Message", "canonical", "digest", "plain", "told"]
+__all__ = ["Message", "canonical", "digest", "digest_of_plain", "plain", "told"]
 
 _PART_TYPES: dict[type, str] = {
     Text: "text", ToolCall: "tool_call", ToolResult: "tool_call_response", Reasoning: "reasoning", Media: "media",
@@ -62,12 +62,21 @@ def _plain_container(value: object) -> Any:
 
 def canonical(value: object) -> str:
     """The one JSON text of ``value``: sorted keys, no spaces, ASCII only."""
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _text(plain(value))
 
 
 def digest(value: object) -> str:
     """SHA-256 of :func:`canonical`, 64 lower-case hex digits."""
-    return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
+    return digest_of_plain(plain(value))
+
+
+def digest_of_plain(value: Any) -> str:
+    """The same for a value that is plain JSON already."""
+    return hashlib.sha256(_text(value).encode("ascii")).hexdigest()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def told(error: BaseException) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spanseal.genai.messages import LLMResponse, Message, Part, ToolCall, ToolResult, Usage
-from spanseal.genai.plain import digest, plain
+from spanseal.genai.messages import LLMResponse, Message, Part, Text, ToolCall, ToolResult, Usage
+from spanseal.genai.plain import digest_of_plain, plain
 
 __all__ = ["AgentState", "Message", "Spending", "ToolOutcome", "estimate_tokens"]
 
@@ -124,25 +124,30 @@ class AgentState:
         Clocks (latency), the provider's ids and raw bodies, token counts and metadata are left out; ids of tool
         calls count by order of appearance only, as providers draw them at random.
         """
-        names: dict[str, str] = {}
-        return digest({
-            "step": self.step_number,
-            "messages": [_without_ids(message, names) for message in self.messages],
-            "pending": [[call.name, call.arguments] for call in self.pending],
-            "tool_calls": [
-                [outcome.call.name, outcome.call.arguments, outcome.result, outcome.fault]
-                for outcome in self.tool_calls
-            ],
-        })
+        names: dict[str, int] = {}
+        return digest_of_plain([
+            self.step_number,
+            [_without_ids(message, names) for message in self.messages],
+            [[call.name, call.arguments] for call in self.pending],
+            [[done.call.name, done.call.arguments, done.result, done.fault] for done in self.tool_calls],
+        ])
 
 
-def _without_ids(message: Message, names: dict[str, str]) -> Any:
-    def renamed(part: Part) -> Part:
-        if isinstance(part, ToolCall | ToolResult):
-            return replace(part, id=names.setdefault(part.id, str(len(names))))
-        return part
+def _without_ids(message: Message, names: dict[str, int]) -> list[Any]:
+    """Role, name and parts as lists of texts: a digest of a long history must cost little more than its bytes."""
+    if isinstance(message.content, str):
+        return [message.role, message.name, [["text", message.content]] if message.content else []]
+    return [message.role, message.name, [_part_without_ids(part, names) for part in message.content]]
 
-    return plain(replace(message, content=tuple(renamed(part) for part in message.parts)))
+
+def _part_without_ids(part: Part, names: dict[str, int]) -> Any:
+    if isinstance(part, Text):
+        return ["text", part.content]
+    if isinstance(part, ToolCall):
+        return ["tool_call", names.setdefault(part.id, len(names)), part.name, part.arguments]
+    if isinstance(part, ToolResult):
+        return ["tool_call_response", names.setdefault(part.id, len(names)), part.name, part.content]
+    return plain(part)
 
 
 def estimate_tokens(messages: tuple[Message, ...]) -> int:
@@ -151,10 +156,11 @@ def estimate_tokens(messages: tuple[Message, ...]) -> int:
     >>> estimate_tokens((Message("user", "x" * 40),))
     14
     """
-    total = 0
+    total = TOKENS_PER_MESSAGE * len(messages)
     for message in messages:
-        chars = sum(_length(part) for part in message.parts)
-        total += TOKENS_PER_MESSAGE + (chars + CHARS_PER_TOKEN - 1) // CHARS_PER_TOKEN
+        content = message.content
+        chars = len(content) if isinstance(content, str) else sum(map(_length, content))
+        total += (chars + CHARS_PER_TOKEN - 1) // CHARS_PER_TOKEN
     return total
 
 
