@@ -19,6 +19,7 @@ from spanseal.errors import SettingsError
 from spanseal.settings_values import Value, endpoint_of, headers_of, no_grpc, resource_name
 
 DEFAULT_MAX_VALUE_BYTES: Final = 4 * 1024 * 1024
+_GENAI_CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _KEYS: Final = ("service_name", "export", "capture", "spool_dir", "max_value_bytes", "threads")
 _SDK_LIMITS: Final = ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_EVENT_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT")
 
@@ -118,7 +119,7 @@ def _line_of(text: str, key: str) -> int:
 
 
 def _from_opentelemetry(env: Mapping[str, str]) -> dict[str, Any]:
-    mode = env.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "")
+    mode = env.get(_GENAI_CAPTURE, "")
     asked = _genai_capture(mode) if mode else None
     no_grpc(env)
     seconds = env.get("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT") or env.get("OTEL_EXPORTER_OTLP_TIMEOUT")
@@ -135,13 +136,18 @@ def _from_opentelemetry(env: Mapping[str, str]) -> dict[str, Any]:
 def _genai_capture(mode: str) -> bool:
     """The conventions' own switch; ``true`` and ``false`` are its older spelling. Events alone are not spans."""
     allowed = ("NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT", "TRUE", "FALSE")
-    place = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-    return Value(mode.upper(), place).one_of(*allowed) in ("SPAN_ONLY", "SPAN_AND_EVENT", "TRUE")
+    return Value(mode.upper(), _GENAI_CAPTURE).one_of(*allowed) in ("SPAN_ONLY", "SPAN_AND_EVENT", "TRUE")
 
 
 def heads_file() -> Path:
     """Where this user's memory of the last head of each log lies."""
     return state_dir() / "heads.json"
+
+
+def capture_variables() -> tuple[str | None, ...]:
+    """The raw variables that decide about content before anything is configured; to notice that they changed."""
+    names = (_GENAI_CAPTURE, "SPANSEAL_CAPTURE", "SPANSEAL_MAX_VALUE_BYTES", "SPANSEAL_CONFIG")
+    return tuple(os.environ.get(name) for name in names)
 
 
 def debug() -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from spanseal.effects import Effects
-from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, load_settings
+from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -39,14 +39,12 @@ class _Holder:
     """The one mutable place; replaced as a whole, so a reader never sees half a change."""
 
     current: Active | None = None
+    by_variables: tuple[tuple[str | None, ...], Active] | None = None
 
 
 def active() -> Active:
-    """What is switched on; safe before :func:`spanseal.configure`: capture by the conventions' variable, else off."""
-    found = _Holder.current
-    if found is None:
-        found = _Holder.current = _unconfigured()
-    return found
+    """What is switched on; safe before :func:`spanseal.configure`: capture as the variables say, else off."""
+    return _Holder.current or _unconfigured()
 
 
 def activate(new: Active | None) -> Active | None:
@@ -56,9 +54,17 @@ def activate(new: Active | None) -> Active | None:
 
 
 def _unconfigured() -> Active:
+    variables = capture_variables()
+    known = _Holder.by_variables
+    if known is None or known[0] != variables:
+        known = _Holder.by_variables = (variables, _from_variables())
+    return known[1]
+
+
+def _from_variables() -> Active:
     try:
         settings = load_settings()
     except Exception:  # noqa: BLE001 - reported by configure(); a mere reader must not fail on it
         return Active()
-    capture: Capture = "full" if settings.genai_capture else "off"
-    return Active(capture=capture, max_value_bytes=settings.max_value_bytes)
+    asked: Capture = "full" if settings.genai_capture else "off"
+    return Active(capture=settings.capture or asked, max_value_bytes=settings.max_value_bytes)

@@ -40,11 +40,12 @@ class _Later(Exception):  # noqa: N818 - no error: the server asks for patience
 class Sender:
     """Ships whole lines, oldest first, until the server at ``name`` has taken them.
 
-    ``retire`` says whether a delivered segment of this process may be removed (the current one is written on).
+    ``retire`` says whether a delivered segment of this process may be removed: the current one is written on while
+    it is small, unless (second argument) a flush asks for order.
     """
 
     def __init__(
-        self, name: str, http: OtlpHttp, folder: Path, retire: Callable[[Segment], bool], complaints: Complaints
+        self, name: str, http: OtlpHttp, folder: Path, retire: Callable[[Segment, bool], bool], complaints: Complaints
     ) -> None:
         self._name = name
         self._http = http
@@ -60,6 +61,7 @@ class Sender:
         self._settled = 0  # lines of this process that were taken or set aside
         self._refused_since_flush = False
         self._looked_round = 0.0
+        self._tidy = False
         self.stopping = False
 
     def start(self) -> None:
@@ -126,6 +128,7 @@ class Sender:
             try:
                 self._look_round()
                 self._ship_all()
+                self._tidy = False
                 rest = _LOOK_ROUND
             except _Later as later:
                 rest = self._failed(str(later), later.retry_after)
@@ -142,6 +145,7 @@ class Sender:
             except queue.Empty:
                 break
             if signal == "now":
+                self._tidy = True
                 break
             if not failed:
                 deadline, failed = min(deadline, time.monotonic() + _GATHER), True
@@ -165,7 +169,7 @@ class Sender:
 
     def _finish(self, segment: Segment) -> None:
         """Remove a segment that is delivered to its end; a torn last line of a dead process is kept aside."""
-        if segment.own and not self._retire(segment):
+        if segment.own and not self._retire(segment, self._tidy):
             return
         tail = segment.tail()
         if tail:

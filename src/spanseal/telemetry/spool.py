@@ -95,11 +95,11 @@ class Spool:
             self._sender.add(current)
         return current
 
-    def _retire(self, segment: Segment) -> bool:
-        """Called by the sender when a segment of ours is delivered: may it go? Small ones are written on."""
+    def _retire(self, segment: Segment, tidy: bool) -> bool:
+        """Called by the sender when a segment of ours is delivered: may it go? A small one is written on."""
         with self._lock:
             if segment is self._current:
-                if segment.size < SEGMENT_BYTES // 16:
+                if segment.size < SEGMENT_BYTES // 16 and not tidy:
                     return False
                 self._current = None
             return segment.sent >= segment.size

@@ -35,7 +35,9 @@ def test_before_configure_everything_is_safe(monkeypatch: pytest.MonkeyPatch) ->
     activate(None)
     monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "SPAN_ONLY")
     assert active().capture == "full"
-    activate(None)
+    assert active() is active()
+    monkeypatch.setenv("SPANSEAL_CAPTURE", "off")
+    assert active().capture == "off"
     monkeypatch.setenv("SPANSEAL_CAPTURE", "nonsense")
     assert active().capture == "off"
     with run_span("a") as run:

@@ -192,7 +192,10 @@ def test_full_segments_go_one_after_the_other(spool: Spool, server: Server, monk
     server.gate.set()
     assert spool.flush(10)
     assert server.names() == [f"s{number}" for number in range(20)]
-    wait_for(lambda: len(segments(spool)) <= 1)
+    wait_for(lambda: segments(spool) == [])
+    emit(spool, "z")
+    assert spool.flush(10)
+    assert server.names()[-1] == "z"
 
 
 def test_a_full_disk_loses_only_what_it_refuses_and_says_so(
