@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from spanseal.replay.reader import RunReader
 
-_WIDTH_ELSEWHERE: Final = 120
+WIDTH_ELSEWHERE: Final = 120
 
 SourceArgument: TypeAlias = Annotated[
     Path, typer.Argument(metavar="SOURCE", help="An audit store, an export file, or a folder of export files.")
@@ -65,7 +66,7 @@ class Output:
         self.marks = marks_for(getattr(stream, "encoding", None))
         self._console = Console(file=stream, width=width, highlight=False, markup=False, emoji=False)
         if width is None and not self._console.is_terminal:
-            self._console.width = _WIDTH_ELSEWHERE
+            self._console.width = shutil.get_terminal_size((WIDTH_ELSEWHERE, 24)).columns
         self.width = self._console.width
 
     def lines(self, lines: Iterable[Text]) -> None:
@@ -86,13 +87,13 @@ class Output:
         from spanseal.replay.render.verdict import verdict_lines
 
         if reader.source.verdict is not None:
-            self.lines(verdict_lines(reader.source.verdict, self.marks, witnessed=reader.source.witnessed))
+            self.lines(verdict_lines(reader.source.verdict, self.width, self.marks, witnessed=reader.source.witnessed))
 
     def notes(self, reader: RunReader) -> None:
         """What reading the source found odd."""
         from spanseal.replay.render.tree import notes
 
-        self.lines(notes(reader.notes, self.marks))
+        self.lines(notes(reader.notes, self.width, self.marks))
 
 
 def exit_code(reader: RunReader) -> int:

@@ -44,7 +44,7 @@ def show(
     unverified: UnverifiedOption = False,
 ) -> int:
     """Show a recorded run: every step, call, check, decision and tool with times, and what is missing of it."""
-    from spanseal.cli.reading import Output, created, exit_code, opened
+    from spanseal.cli.reading import WIDTH_ELSEWHERE, Output, created, exit_code, opened
 
     reader = opened(source, trust=trust, heads=heads, content_keys=content_keys, unverified=unverified)
     if reader is None:
@@ -60,7 +60,7 @@ def show(
         _picture(Output(sys.stdout), reader, chosen, part)
     else:
         with created(out) as file:
-            _picture(Output(file), reader, chosen, part)
+            _picture(Output(file, WIDTH_ELSEWHERE), reader, chosen, part)
     return exit_code(reader)
 
 
@@ -89,13 +89,13 @@ def _list(reader: RunReader) -> None:
 
 def _picture(output: Output, reader: RunReader, run: Run, step: Step | None) -> None:
     from spanseal.replay.render.step import step_view
-    from spanseal.replay.render.tree import head, tree
+    from spanseal.replay.render.tree import head, shortened, tree
 
     output.verdict(reader)
     if step is None:
         output.lines(tree(run, output.width, output.marks))
     else:
-        output.lines(head(run, output.marks))
+        output.lines(shortened(line, output.width, output.marks) for line in head(run, output.marks))
         output.lines(step_view(step, output.width, output.marks))
     output.notes(reader)
 

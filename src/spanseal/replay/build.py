@@ -40,6 +40,7 @@ def build_run(group: Group) -> Run:
         verifications=_only(parts, Verification),
         decisions=_only(parts, Decision),
         span_count=len(spans),
+        last_seen=max(max(span.record.start, span.record.end) for span in spans),
         content=max((span.content for span in spans), key=_CONTENT.index),
         resource={key: plain(value) for key, value in (roots or spans)[0].record.resource.items()},
         tree=tree,

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from spanseal.replay.gather import is_root
 from spanseal.replay.note import Note
 from spanseal.replay.parts import read_part
-from spanseal.replay.run import Node, Other, Part, Step
+from spanseal.replay.run import Decision, Node, Other, Part, Step
 from spanseal.replay.sources.base import SourceSpan
 
 _DEEPEST: Final = 64
@@ -62,10 +62,12 @@ class Forest:
 
     def _missing(self, key: _Key) -> Node:
         below = self._children.pop(key)
-        meaning = f"the parent of {len(below)} spans is not here (it never ended, was lost, or is recorded elsewhere)"
-        self._notes.append(Note("orphans", f"span {key[1]}", meaning))
         nodes = tuple(self._node(child, None, 1) for child in below)
-        part = Other(span_id=key[1], started=min(node.part.started for node in nodes), missing=True)
+        name = _what(nodes)
+        spans = f"{len(below)} span" + "s" * (len(below) > 1)
+        meaning = f"{name}, parent of {spans}, is not here (it never ended, was lost, or is elsewhere)"
+        self._notes.append(Note("orphans", f"span {key[1]}", meaning))
+        part = Other(span_id=key[1], name=name, started=min(node.part.started for node in nodes), missing=True)
         return Node(part, nodes)
 
     def _cut(self, span: SourceSpan) -> Node:
@@ -75,6 +77,14 @@ class Forest:
         for key in [key for key, below in self._children.items() if not below]:
             del self._children[key]
         return node
+
+
+def _what(nodes: Sequence[Node]) -> str:
+    """What a missing span was, as far as its children tell: in our runs only the root has steps, only steps gates."""
+    parts = [node.part for node in nodes]
+    if any(isinstance(part, Step) for part in parts):
+        return "the run's root"
+    return "a step" if any(isinstance(part, Decision) for part in parts) else "a span"
 
 
 def walk(tree: Sequence[Node]) -> Iterator[Part]:

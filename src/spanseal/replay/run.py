@@ -147,7 +147,9 @@ class Node:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One recorded run. ``grade``: *complete*, *truncated* (no manifest), *gapped* (spans missing), *conflicting*
-    (two contents for one thing), *unnumbered* (no ledger, another framework's spans)."""
+    (two contents for one thing), *unnumbered* (no ledger, another framework's spans). ``last_seen`` is the latest
+    moment that any of its spans tells.
+    """
 
     run_id: str
     trace_id: str
@@ -156,6 +158,7 @@ class Run:
     stop_reason: str = ""
     started: int = 0
     ended: int | None = None
+    last_seen: int = 0
     grade: Grade = "unnumbered"
     error: str = ""
     question: tuple[Message, ...] = ()

@@ -128,7 +128,7 @@ def _decision(part: Part, marks: Marks) -> Label:
 
 def _other(part: Part, marks: Marks) -> Label:
     if isinstance(part, Other) and part.missing:
-        return Label(Text(f"(span {part.span_id} is not here)", "yellow"))
+        return Label(Text(f"({part.name or 'a span'}, {part.span_id}, is not here)", "yellow"))
     return Label(_took(Text(safe(part.name, marks) or f"span {part.span_id}"), part, marks))
 
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from rich.text import Text
 
+from spanseal.replay.render.block import block, wrapped
 from spanseal.replay.render.labels import label
 from spanseal.replay.render.text import FANCY, Marks, safe
 from spanseal.replay.render.tree import shortened
@@ -21,33 +22,33 @@ _REPLAY: Final = {"exact": "exact", "semantic": "the request is not exact", "no"
 
 
 def step_view(step: Step, width: int = 100, marks: Marks = FANCY) -> Iterator[Text]:
-    """The lines of the picture; lines of content may be longer than ``width`` and are left to the terminal."""
+    """The lines of the picture; content is broken into lines, never cut."""
     yield shortened(label(step, marks).line, width, marks)
     parts: Sequence[Part] = (*step.decisions, *step.calls, *step.verifications, *step.tools)
     for part in sorted(parts, key=lambda part: part.started):
         yield Text("")
         made = label(part, marks)
-        yield shortened(made.line, width, marks)
+        yield from wrapped(made.line, width)
         if isinstance(part, Call):
-            yield from _call(part, marks)
+            yield from _call(part, width, marks)
         elif isinstance(part, ToolUse):
             if part.error:
                 yield Text("  ").append(made.below[0])
-            yield from _shown("given", as_json(part.arguments) if part.arguments is not None else "", marks)
-            yield from _shown("gave", as_json(part.result) if part.result is not None else "", marks)
+            yield from block("given", as_json(part.arguments) if part.arguments is not None else "", width, marks)
+            yield from block("gave", as_json(part.result) if part.result is not None else "", width, marks)
         else:
             for text in made.below:
-                yield Text("  ").append(text)
+                yield from wrapped(Text("  ").append(text), width, "    ")
 
 
-def _call(call: Call, marks: Marks) -> Iterator[Text]:
+def _call(call: Call, width: int, marks: Marks) -> Iterator[Text]:
     if call.error:
         yield Text(f"  {marks.bad} ", "bold red").append(safe(call.error, marks), "red")
     if not call.messages:
         why = f"content {call.content}" if call.content != "open" else call.replay_reason or "not captured"
         yield Text(f"  messages: not here ({safe(why, marks)})", "yellow")
     for number, message in enumerate(call.messages, 1):
-        yield from _shown(f"{number} {message.role}", message_text(message), marks)
+        yield from block(f"{number} {message.role}", message_text(message), width, marks)
     if call.messages and call.replay_reason:
         yield Text(f"  {_REPLAY[call.replayable]}: {safe(call.replay_reason, marks)}", "dim")
     if call.tools:
@@ -55,10 +56,4 @@ def _call(call: Call, marks: Marks) -> Iterator[Text]:
     if call.response is None:
         yield Text("  no answer recorded", "yellow")
         return
-    yield from _shown("answer", message_text(call.response.message), marks, "bold")
-
-
-def _shown(title: str, text: str, marks: Marks, style: str = "") -> Iterator[Text]:
-    yield Text(f"  {safe(title, marks)}", "dim")
-    for line in safe(text, marks, lines=True).split("\n"):
-        yield Text(f"    {marks.pipe.strip()} ", "dim").append(line, style or "default")
+    yield from block("answer", message_text(call.response.message), width, marks, "bold")

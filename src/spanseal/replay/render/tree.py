@@ -12,12 +12,14 @@ from typing import Final
 from rich.text import Text
 
 from spanseal.replay.note import Note
+from spanseal.replay.render.block import block, wrapped
 from spanseal.replay.render.labels import label
 from spanseal.replay.render.text import FANCY, Marks, safe
 from spanseal.replay.render.words import count, duration, instant, message_text, tokens, total
 from spanseal.replay.run import Node, Run
 
 _CLOCK: Final = 9
+_MOST: Final = 20
 GRADES: Final = {
     "complete": "green",
     "unnumbered": "yellow",
@@ -36,8 +38,13 @@ _UNREADABLE: Final = {
 
 def tree(run: Run, width: int = 100, marks: Marks = FANCY) -> Iterator[Text]:
     """The lines of the picture, none wider than ``width`` cells."""
-    for line in _lines(run, marks):
+    for line in _picture(run, marks):
         yield shortened(line, width, marks)
+    for message in run.answer:
+        yield from block("answer", message_text(message), width, marks, "bold", _MOST)
+    for line in _replay_reasons(run, marks):
+        yield from wrapped(line, width)
+    yield from notes(run.notes, width, marks)
 
 
 def shortened(line: Text, width: int, marks: Marks) -> Text:
@@ -48,13 +55,13 @@ def shortened(line: Text, width: int, marks: Marks) -> Text:
     return line
 
 
-def notes(found: Sequence[Note], marks: Marks) -> Iterator[Text]:
-    """Notes, each a line."""
+def notes(found: Sequence[Note], width: int, marks: Marks) -> Iterator[Text]:
+    """Notes, whole."""
     for note in found:
-        yield Text(f"{marks.warn} ", "yellow").append(safe(str(note), marks))
+        yield from wrapped(Text(f"{marks.warn} ", "yellow").append(safe(str(note), marks), "default"), width)
 
 
-def _lines(run: Run, marks: Marks) -> Iterator[Text]:
+def _picture(run: Run, marks: Marks) -> Iterator[Text]:
     yield from head(run, marks)
     for message in run.question:
         yield _said(message.role, message_text(message), marks)
@@ -62,10 +69,6 @@ def _lines(run: Run, marks: Marks) -> Iterator[Text]:
     for node in run.tree:
         yield from _node(node, run, "", "", "", marks)
     yield Text("")
-    for message in run.answer:
-        yield _said("answer", message_text(message), marks)
-    yield from _replay_reasons(run, marks)
-    yield from notes(run.notes, marks)
 
 
 def head(run: Run, marks: Marks) -> Iterator[Text]:
@@ -76,7 +79,7 @@ def head(run: Run, marks: Marks) -> Iterator[Text]:
     line = Text("  ").append(outcome, OUTCOMES.get(run.outcome, "bold red" if run.outcome else "yellow"))
     if run.stop_reason:
         line.append(f" ({safe(run.stop_reason, marks)})")
-    counted = [duration(run.duration_ms), count(len(run.steps), "step"), count(len(run.calls), "call")]
+    counted = [_took(run), count(len(run.steps), "step"), count(len(run.calls), "call")]
     counted += [count(len(run.tools), "tool use"), tokens(total(run.calls), marks.arrow)]
     line.append("".join(f" {marks.dot} {word}" for word in counted if word), "dim")
     yield line
@@ -101,8 +104,14 @@ def _replay_reasons(run: Run, marks: Marks) -> Iterator[Text]:
         yield Text(f"{marks.warn} ", "yellow").append(f"{count(number, 'call')} {can}: {safe(reason, marks)}")
 
 
+def _took(run: Run) -> str:
+    if run.duration_ms is not None or not run.started or run.last_seen < run.started:
+        return duration(run.duration_ms)
+    return f"at least {duration((run.last_seen - run.started) / 1e6)}"
+
+
 def _said(who: str, text: str, marks: Marks) -> Text:
-    return Text(f"  {safe(who, marks)}: ", "dim").append(safe(text.strip(), marks), "bold" if who == "answer" else "")
+    return Text(f"  {safe(who, marks)}: ", "dim").append(safe(text.strip(), marks), "default")
 
 
 def _node(node: Node, run: Run, lead: str, sign: str, beside: str, marks: Marks) -> Iterator[Text]:
