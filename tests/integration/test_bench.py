@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.parts import build, debian, missing, toolchain
-from tests.integration.parts.cache import content_key, made_once
+from tests.integration.parts.cache import cache_root, content_key, made_once
 from tests.integration.parts.process import Service, free_ports, wait_until
 
 TREE = Path(__file__).parents[2]
@@ -148,6 +148,16 @@ def test_an_unknown_part_is_named(capfd: pytest.CaptureFixture[str]) -> None:
     done = subprocess.run([sys.executable, "-m", "tests.integration.parts", "build", "kafka"], cwd=TREE, check=False)
     assert done.returncode == 2
     assert "kafka" in capfd.readouterr().err
+
+
+def test_our_own_earlier_build_on_the_path_is_not_taken_for_an_installed_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    build.build_all(("ollama",), lambda _: None)
+    monkeypatch.setenv("PATH", f"{cache_root() / 'bin'}:{os.environ['PATH']}")
+    build.binary.cache_clear()
+    build.build_all(("ollama",), lambda _: None)
+    link = cache_root() / "bin" / "ollama"
+    assert link.resolve() != link
+    assert os.access(link, os.X_OK)
 
 
 @pytest.mark.parametrize("name", build.PARTS)

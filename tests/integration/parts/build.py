@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from . import debian, headers
-from .cache import cache_root, content_key, made_once
+from .cache import cache_root, content_key, linked, made_once
 from .toolchain import go
 
 MODULES = Path(__file__).parents[3] / "collector" / "build"
@@ -34,7 +34,7 @@ RECIPES = {
     "compose": Recipe("compose"),
     "verifier": Recipe("verifier"),
 }
-PARTS = (*(name for name, recipe in RECIPES.items() if (MODULES / recipe.folder / "go.mod").exists()), "prometheus")
+PARTS = (*RECIPES, "prometheus")
 """Everything that `python -m tests.integration.parts build` gets, by name."""
 
 
@@ -45,15 +45,18 @@ def binary(name: str) -> Path:
     Raises:
         PartError: it cannot be had on this machine; the message says what to install.
     """
+    found = _installed(name) if name in ("ollama", "prometheus") else None
+    if found:
+        return found
     if name == "prometheus":
-        return _prometheus()
-    found = shutil.which("ollama") if name == "ollama" else None
-    return Path(found) if found else _built(name, RECIPES[name])
+        return debian.unpacked("prometheus") / "usr" / "bin" / "prometheus"
+    return _built(name, RECIPES[name])
 
 
-def _prometheus() -> Path:
-    found = shutil.which("prometheus")
-    return Path(found) if found else debian.unpacked("prometheus") / "usr" / "bin" / "prometheus"
+def _installed(name: str) -> Path | None:
+    """The program of that name on the PATH, unless it is our own from an earlier build."""
+    found = shutil.which(name)
+    return Path(found) if found and Path(found).parent != cache_root() / "bin" else None
 
 
 def _built(name: str, recipe: Recipe) -> Path:
@@ -73,9 +76,14 @@ def _compile(folder: Path, recipe: Recipe, target: Path) -> None:
 
 
 def build_all(names: tuple[str, ...], say: Callable[[str], None]) -> None:
-    """Get every part named, one after the other, and tell `say` where it is."""
+    """Get every part named, one after the other, and tell `say` where it is.
+
+    For people, `<cache>/bin/<name>` leads to the newest; tests never use it.
+    """
     for name in names:
-        say(f"{name}: {binary(name)}")
+        made = binary(name)
+        linked(cache_root() / "bin" / name, made.resolve())
+        say(f"{name}: {made}")
 
 
 def version(name: str) -> str:

@@ -47,3 +47,12 @@ def made_once(target: Path, make: Callable[[Path], None]) -> Path:
             make(unfinished)
             unfinished.rename(target)
     return target
+
+
+def linked(link: Path, target: Path) -> None:
+    """Make `link` a symbolic link to `target`, at once, whatever it was before."""
+    link.parent.mkdir(parents=True, exist_ok=True)
+    new = link.with_name(f".{link.name}.{os.getpid()}.link")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target)
+    new.replace(link)
