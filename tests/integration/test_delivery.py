@@ -58,6 +58,20 @@ def test_a_refusing_sealer_gets_the_span_again_and_once(tmp_path: Path) -> None:
         assert len({one.body for one in sealer.received}) == 1
 
 
+def test_what_a_sealer_refuses_for_good_is_in_the_archive(tmp_path: Path) -> None:
+    """A wrong token drops the queued copy: no reason to lose the span."""
+    sent, after = span("chat refused", {}), span("chat after", {})
+    with sink() as sealer, services.collector(tmp_path, sealer=sealer.url) as collector:
+        sealer.status = 401
+        send(collector.otlp_http, sent)
+        soon(lambda: len(sealer.received) == 1, "the refused request")
+        sealer.status = 200
+        send(collector.otlp_http, after)
+        soon(lambda: len(sealer.received) == 2, "the next request")
+        assert holding([sealer.received[1].body], after["traceId"])  # and not the refused one again
+        assert holding(collector.archived(), sent["traceId"])
+
+
 def test_the_collector_answers_without_jaeger_prometheus_and_sealer(tmp_path: Path) -> None:
     sent = span("chat alone", {})
     with services.collector(tmp_path) as collector:
