@@ -11,8 +11,8 @@ from spanseal.errors import OtlpError
 from spanseal.records.otlp import fields
 from spanseal.records.otlp.attributes import named
 from spanseal.records.otlp.fields import JsonObject, as_object
-from spanseal.records.otlp.scan import locate
-from spanseal.records.otlp.strict import IN_SPAN, load, write
+from spanseal.records.otlp.scan import Scanner, locate
+from spanseal.records.otlp.strict import IN_SPAN, load, load_masked, write
 from spanseal.records.otlp.values import EventRecord, LinkRecord, SpanRecord, Value
 
 _U32 = 1 << 32
@@ -31,8 +31,9 @@ def parse_line(line: bytes) -> tuple[SpanRecord, ...]:
     quick = _parse_canonical(line)
     if quick is not None:
         return quick
-    spans = list(_walk(load(line)))
-    raws = [line[place.start : place.end] for place in locate(line)]
+    document, masked = load_masked(line)
+    spans = list(_walk(document))
+    raws = [line[place.start : place.end] for place in locate(Scanner(line, masked))]
     return tuple(_record(*span, raw) for span, raw in zip(spans, raws, strict=True))
 
 

@@ -40,9 +40,9 @@ class Scanner:
     [('a', b'[1, {"b": "]"}]'), ('c', b'2')]
     """
 
-    def __init__(self, text: bytes) -> None:
+    def __init__(self, text: bytes, masked: bytes | None = None) -> None:
         self.text = text
-        self.masked = mask(text)
+        self.masked = mask(text) if masked is None else masked
 
     def begin(self) -> int:
         """The offset of the first byte that is not white space."""
@@ -113,12 +113,11 @@ class Place:
     scope_schema_url: bytes
 
 
-def locate(line: bytes, scanner: Scanner | None = None, span: Callable[[int], int] | None = None) -> list[Place]:
-    """The places of all spans of a line that :func:`load` and the shape check accepted, in its order.
+def locate(scanner: Scanner, span: Callable[[int], int] | None = None) -> list[Place]:
+    """The places of all spans of a line that ``load_masked`` and the shape check accepted, in its order.
 
     ``span``, where given, is called with each span's offset and returns the offset behind it.
     """
-    scanner = scanner or Scanner(line)
     finder = _Finder(scanner, span or scanner.skip)
     scanner.members(scanner.begin(), finder.of_line)
     return finder.places

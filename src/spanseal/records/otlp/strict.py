@@ -6,7 +6,7 @@ characters in strings and trailing bytes. It lets a key pass that stands twice i
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -40,18 +40,62 @@ def load(text: bytes) -> Any:
     Raises :class:`OtlpError` with the byte offset if the text is no JSON, has a key twice in one object, or nests
     deeper than :data:`MAX_DEPTH`. Whoever wrote the bytes is at fault.
     """
+    value = _decode(text)
     try:
-        value = orjson.loads(text)
+        if orjson.dumps(value) == text:  # written back from dicts: no key can have been lost
+            return value
+    except orjson.JSONEncodeError:
+        raise _too_deep() from None
+    _compare_keys(value, mask(text))
+    return value
+
+
+def load_masked(text: bytes) -> tuple[Any, bytes]:
+    """The value of ``text`` and its :func:`mask`; refuses what :func:`load` refuses."""
+    value = _decode(text)
+    masked = mask(text)
+    _compare_keys(value, masked)
+    return value, masked
+
+
+def _decode(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         offset = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
         raise OtlpError(f"not strict JSON at byte {offset}: {error.msg}", offset=offset) from None
-    try:
-        again = orjson.dumps(value)
-    except orjson.JSONEncodeError:
-        raise OtlpError(f"JSON nested deeper than {MAX_DEPTH} levels; no span nests like this") from None
-    if again != text and _keys(again) != _keys(text):
+
+
+def _compare_keys(value: Any, masked: bytes) -> None:
+    """Compare the members of all objects with the colons outside all strings: a repeated key is lost in a dict."""
+    if _members(value) != b"".join(masked.split(b'"')[::2]).count(b":"):
         raise OtlpError("a key stands twice in one JSON object; two readers could read it differently")
-    return value
+
+
+def _members(value: Any) -> int:
+    """How many members all objects in ``value`` have, level by level. Raises at too many levels."""
+    count, depth, level = 0, 0, [value]
+    while level:
+        inner: list[Any] = []
+        nested = False
+        for item in level:
+            if type(item) is dict:
+                members = cast("dict[str, Any]", item)
+                nested = True
+                count += len(members)
+                inner += members.values()
+            elif type(item) is list:
+                nested = True
+                inner += cast("list[Any]", item)
+        depth += nested
+        if depth > MAX_DEPTH:
+            raise _too_deep()
+        level = inner
+    return count
+
+
+def _too_deep() -> OtlpError:
+    return OtlpError(f"JSON nested deeper than {MAX_DEPTH} levels; no span nests like this")
 
 
 def write(value: object, depth: int) -> bytes:
@@ -65,8 +109,3 @@ def write(value: object, depth: int) -> bytes:
     for _ in range(depth):
         value = [value]
     return orjson.dumps(value)[depth : -depth or None]
-
-
-def _keys(text: bytes) -> int:
-    """How many object members valid JSON has: the colons outside its strings. A repeated key is lost in a dict."""
-    return b"".join(mask(text).split(b'"')[::2]).count(b":")
