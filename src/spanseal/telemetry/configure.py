@@ -25,6 +25,7 @@ from spanseal.telemetry.active import Active, Capture, activate, active
 from spanseal.telemetry.folder_export import FolderExport
 from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.open_calls import drain
+from spanseal.telemetry.process_pools import carry, stop_carrying
 from spanseal.telemetry.providers import Installed, OwnProvider, install
 from spanseal.telemetry.sink import Sink
 from spanseal.telemetry.spool import Spool
@@ -73,8 +74,10 @@ def configure(
     through a provider that somebody else set up, unless ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` asks
     for content. ``config`` names a ``spanseal.toml``; none is ever looked for.
 
-    A second call that asks for the same does nothing; one that asks for something else raises UsageError. A wrong
-    argument, variable or file raises SettingsError, naming the place. The caller is at fault in both.
+    Runs are carried into threads, thread pools and process pools, unless ``SPANSEAL_THREADS=off`` (or ``threads``
+    in the file) says no. A second call that asks for the same does nothing; one that asks for something else raises
+    UsageError. A wrong argument, variable or file raises SettingsError, naming the place. The caller is at fault in
+    both.
 
     >>> import tempfile
     >>> configure("shop", export=tempfile.mkdtemp())
@@ -95,6 +98,8 @@ def configure(
     installed = install(service_name or settings.service_name or "unknown_service:python", settings)
     _switch_on(plan, installed, settings, effects or Effects())
     _state.asked, _state.installed = asked, installed
+    if settings.threads:
+        carry({name: getattr(asked, name) for name in ("service_name", "export", "capture", "config")})
     if not _state.at_exit:
         _state.at_exit = True
         atexit.register(shutdown)
@@ -130,6 +135,7 @@ def shutdown() -> None:
     if _state.threads:
         _state.threads = False
         ThreadingInstrumentor().uninstrument()
+    stop_carrying()
     activate(None)
 
 
