@@ -71,7 +71,10 @@ def _headed(group: Group, roots: Sequence[SourceSpan], spans: Sequence[SourceSpa
     if not roots:
         named = (Attributes.of(span, []).text(semconv.AGENT_NAME) for span in spans)
         agent = next(filter(None, named), "")
-        return Run(run_id=group.run_id, trace_id=first.record.trace_id, agent=agent, started=started)
+        return Run(
+            run_id=group.run_id, trace_id=first.record.trace_id, agent=agent, started=started,
+            parent_run_id=group.parent,
+        )
     instructions = messages_of(of, semconv.SYSTEM_INSTRUCTIONS)
     return Run(
         run_id=group.run_id,
@@ -85,7 +88,7 @@ def _headed(group: Group, roots: Sequence[SourceSpan], spans: Sequence[SourceSpa
         instructions=instructions[0].text if instructions else "",
         question=messages_of(of, semconv.INPUT_MESSAGES),
         answer=messages_of(of, semconv.OUTPUT_MESSAGES),
-        parent_run_id=of.text(semconv.RUN_PARENT_ID),
+        parent_run_id=of.text(semconv.RUN_PARENT_ID) or group.parent,
     )
 
 

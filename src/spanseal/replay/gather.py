@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from spanseal.genai import semconv
 from spanseal.records.otlp import SpanRecord
@@ -17,24 +17,29 @@ from spanseal.replay.note import Note
 from spanseal.replay.sources.base import SourceSpan
 from spanseal.replay.sources.seen import is_open
 
+_Key: TypeAlias = tuple[str, str]
 _OF_AGENTS: Final = ("gen_ai.", "spanseal.")
 
 
 @dataclass(slots=True)
 class Group:
-    """The spans of one run, and what was odd in telling them apart. ``conflict``: the run may be two."""
+    """The spans of one run, and what was odd in telling them apart. ``conflict``: the run may be two.
+
+    ``parent`` is the run that the root's parent span belongs to, if that is another one.
+    """
 
     run_id: str
     spans: list[SourceSpan] = field(default_factory=list[SourceSpan])
     notes: list[Note] = field(default_factory=list[Note])
     conflict: bool = False
+    parent: str = ""
 
 
 def gather(spans: Iterable[SourceSpan]) -> tuple[list[Group], int]:
     """The groups, and the number of spans that belong to no agent's run (plain HTTP traces, say)."""
     kept = _without_superseded(spans)
     by_ids = {(s.record.trace_id, s.record.span_id): s.record for s in kept}
-    owners: dict[tuple[str, str], str] = {}
+    owners: dict[_Key, str] = {}
     groups: dict[str, Group] = {}
     for span in kept:
         run_id = _owner(span.record, by_ids, owners)
@@ -45,6 +50,7 @@ def gather(spans: Iterable[SourceSpan]) -> tuple[list[Group], int]:
         if not any(_of_an_agent(span.record) for span in group.spans):
             strangers += len(group.spans)
             continue
+        group.parent = _parent_run(group, by_ids, owners)
         result.extend(_split(group))
     return result, strangers
 
@@ -61,9 +67,9 @@ def _without_superseded(spans: Iterable[SourceSpan]) -> list[SourceSpan]:
     return [s for s in kept if not is_open(s.record) or (s.record.trace_id, s.record.span_id) not in ended]
 
 
-def _owner(record: SpanRecord, by_ids: dict[tuple[str, str], SpanRecord], owners: dict[tuple[str, str], str]) -> str:
+def _owner(record: SpanRecord, by_ids: dict[_Key, SpanRecord], owners: dict[_Key, str]) -> str:
     """Walk up until someone knows; remember the answer for the whole path. A circle of parents ends at the trace."""
-    path: dict[tuple[str, str], None] = {}
+    path: dict[_Key, None] = {}
     at: SpanRecord | None = record
     owner = record.trace_id
     while at is not None:
@@ -78,6 +84,15 @@ def _owner(record: SpanRecord, by_ids: dict[tuple[str, str], SpanRecord], owners
         at = by_ids.get((at.trace_id, at.parent_span_id)) if at.parent_span_id else None
     owners.update(dict.fromkeys(path, owner))
     return owner
+
+
+def _parent_run(group: Group, by_ids: dict[_Key, SpanRecord], owners: dict[_Key, str]) -> str:
+    """The run around this one, told by the parent span of its root."""
+    for record in (span.record for span in group.spans if is_root(span.record)):
+        parent = by_ids.get((record.trace_id, record.parent_span_id))
+        if parent is not None and (owner := _owner(parent, by_ids, owners)) != group.run_id:
+            return owner
+    return ""
 
 
 def stamped_run(record: SpanRecord) -> str:

@@ -94,7 +94,7 @@ def _decision(span: SourceSpan, attributes: Attributes, told: dict[str, Any]) ->
         if event.name == semconv.EVENT_POLICY_RESULT:
             of = attributes.inner(event.attributes)
             said = of.text(semconv.POLICY_NAME), of.text(semconv.POLICY_DECISION), of.text(semconv.POLICY_REASON)
-            policies.append(PolicyResult(*said))
+            policies.append(PolicyResult(*said, of.integer(semconv.POLICY_ROUND) or 1))
     return Decision(
         **told,
         seam=attributes.text(semconv.CONTROL_SEAM),

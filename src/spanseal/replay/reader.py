@@ -5,8 +5,9 @@ May import the siblings, ``records``, ``genai``, ``audit`` (through ``sources``)
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class RunReader:
         """All runs, newest first."""
         if self._runs is None:
             groups, self._strangers = gather(self.source.read())
-            found = [build_run(group) for group in groups]
+            found = _related([build_run(group) for group in groups])
             self._runs = tuple(sorted(found, key=lambda run: (-run.started, run.run_id)))
         return self._runs
 
@@ -80,6 +81,23 @@ class RunReader:
             return self.source.notes
         meaning = f"{self._strangers} spans belong to no agent's run; not shown"
         return (*self.source.notes, Note("strangers", self.source.path.name, meaning))
+
+
+def _related(runs: list[Run]) -> list[Run]:
+    """Each run with its inner runs: those its manifests name, and those whose root lies in it."""
+    inner: defaultdict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        if run.parent_run_id:
+            inner[run.parent_run_id].append(run.run_id)
+    here = {run.run_id for run in runs}
+    related: list[Run] = []
+    for run in runs:
+        lost = [child for child in run.children if child not in here]
+        meaning = "an inner run that the manifest names is not here"
+        notes = tuple(Note("child", f"run {child}", meaning) for child in lost)
+        children = tuple(dict.fromkeys((*run.children, *inner[run.run_id])))
+        related.append(replace(run, children=children, notes=(*run.notes, *notes)))
+    return related
 
 
 @dataclass(frozen=True, slots=True)

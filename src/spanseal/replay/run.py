@@ -96,11 +96,12 @@ class Verification(Part):
 
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
-    """What one policy said at a seam."""
+    """What one policy said at a seam; ``round`` counts the times the seam was decided anew, after a modification."""
 
     policy: str
     decision: str
     reason: str = ""
+    round: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

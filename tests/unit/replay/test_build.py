@@ -122,6 +122,7 @@ def test_an_inner_agent_of_another_framework_is_its_own_run(tmp_path: Path) -> N
     asked = chat("ab" * 8, inner.id, 311.1, 311.9, [text("user", "find")], [text("assistant", "found")])
     found = runs_of([*spans, inner, asked], tmp_path)
     assert [(run.run_id[-16:], len(run.calls)) for run in found] == [("aa" * 8, 1), ("a0" * 8, 2)]
+    assert (found[0].parent_run_id, found[1].children) == (found[1].run_id, (found[0].run_id,))
 
 
 def test_calls_without_any_agent_are_a_run_by_their_trace(tmp_path: Path) -> None:

@@ -143,7 +143,9 @@ def test_inner_runs_are_named_by_the_manifest(tmp_path: Path) -> None:
         KEY, run_id=RUN, first=0, count=len(rows), digest=manifest_digest(rows), children=("88" * 16,)
     )
     spans[-1].attributes[sc.MANIFEST] = encode_manifest(told)
-    assert only(spans, tmp_path).children == ("88" * 16,)
+    run = only(spans, tmp_path)
+    assert run.children == ("88" * 16,)
+    assert [(note.kind, note.where) for note in run.notes] == [("child", f"run {'88' * 16}")]
 
 
 def test_unstamped_spans_inside_a_numbered_run_are_counted(tmp_path: Path) -> None:

@@ -138,3 +138,23 @@ def test_a_file_without_runs(tmp_path: Path) -> None:
     assert (reader.runs(), reader.notes) == ((), ())
     with pytest.raises(ReplayError, match="none"):
         reader.run("a")
+
+
+def test_an_agent_inside_an_agent_is_a_run_of_its_own(tmp_path: Path) -> None:
+    inner = VerifiableAgent(ScriptedModel(["found it"]), name="search")
+
+    def search(query: str) -> str:
+        """Look something up."""
+        return inner.run(query).answer
+
+    model = ScriptedModel([ToolCall("c1", "search", '{"query": "x"}'), "done"])
+    outer = VerifiableAgent(model, tools=[search], name="outer")
+    with capture_spans() as captured:
+        result = outer.run("find x")
+    (tmp_path / "spans.jsonl").write_bytes(b"".join(line.rstrip(b"\n") + b"\n" for line in captured.lines()))
+    reader = RunReader.open(tmp_path)
+    first, second = reader.runs()
+    assert (second.run_id, second.agent, first.agent) == (result.run_id, "outer", "search")
+    assert (second.children, first.parent_run_id) == ((first.run_id,), second.run_id)
+    assert [run.grade for run in reader.runs()] == ["complete", "complete"]
+    assert [len(run.calls) for run in reader.runs()] == [1, 2]

@@ -121,7 +121,8 @@ def _decision(part: Part, marks: Marks) -> Label:
     if part.modifications:
         below.append(Text("changed ", "dim").append(safe(as_json(part.modifications), marks), "default"))
     for told in part.policies:
-        said = f"{safe(told.policy, marks)}: {safe(told.decision, marks)}"
+        again = f" (round {told.round})" if told.round > 1 else ""
+        said = f"{safe(told.policy, marks)}{again}: {safe(told.decision, marks)}"
         below.append(Text(f"{said} {safe(told.reason, marks)}".rstrip(), "dim"))
     return Label(line, below)
 
