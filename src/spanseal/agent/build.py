@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from spanseal.agent.answer_check import AnswerPresentCheck
+from spanseal.agent.form_checks import AnswerPresentCheck
 from spanseal.agent.json_action import FINAL_ANSWER
 from spanseal.agent.loop import LoopConfig
 from spanseal.agent.memory import FullHistory, MemoryView
@@ -72,7 +72,7 @@ class VerifiableAgent:
         self._system = spoken.system(instructions, specs)
         self._runner = Runner(
             name, description, adapter, config, executor, control or ControlPlane(),
-            VerificationPipeline(spoken.checks, name="form"), answers,
+            answers,
         )
 
     def run(
@@ -108,7 +108,7 @@ def _protocol(
     if protocol == "json":
         if any(spec.name == FINAL_ANSWER for spec in tools):
             raise UsageError(f"VerifiableAgent: with the JSON protocol no tool can be named {FINAL_ANSWER!r}")
-        return JSONProtocol(tools, enforce_schema)
+        return JSONProtocol(enforce_schema)
     if enforce_schema != "never":
         raise UsageError("VerifiableAgent: enforce_schema belongs to protocol='json'")
     if protocol == "native":

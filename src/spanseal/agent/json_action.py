@@ -1,4 +1,4 @@
-"""The JSON action that a model without tool calls writes: its schema, its reader, its check. Pure.
+"""The JSON action that a model without tool calls writes: its schema and its reader. Pure.
 
 >>> read_action('{"action": "final_answer", "input": {"answer": "391"}}').answer
 '391'
@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from spanseal.errors import ModelFaultError
-from spanseal.genai.messages import LLMResponse, ToolSpec
-from spanseal.verification.check import VerificationCheck, VerificationResult
+from spanseal.genai.messages import ToolSpec
 from spanseal.verification.json_text import JsonTextError, kind, parse
 
 FINAL_ANSWER: Final = "final_answer"
@@ -63,13 +62,13 @@ def _answer(found: Mapping[str, Any], given: object) -> str:
     return answer
 
 
-def action_schema(tools: Sequence[ToolSpec]) -> dict[str, Any]:
-    """The JSON Schema of every action that exists: each tool with its own parameters, and the final answer."""
-    answer = {
+def action_schema(tools: Sequence[ToolSpec], *, answer: bool = True) -> dict[str, Any]:
+    """The JSON Schema of every action that is possible: each tool with its own parameters, and the final answer."""
+    text = {
         "type": "object", "properties": {"answer": {"type": "string", "minLength": 1}},
         "required": ["answer"], "additionalProperties": False,
     }
-    choices = [(tool.name, dict(tool.parameters)) for tool in tools] + [(FINAL_ANSWER, answer)]
+    choices = [(tool.name, dict(tool.parameters)) for tool in tools] + ([(FINAL_ANSWER, text)] if answer else [])
     return {"anyOf": [
         {
             "type": "object", "properties": {"action": {"const": name}, "input": parameters},
@@ -77,19 +76,3 @@ def action_schema(tools: Sequence[ToolSpec]) -> dict[str, Any]:
         }
         for name, parameters in choices
     ]}
-
-
-class JSONActionCheck(VerificationCheck):
-    """Fails on a response that is no well-formed action; the feedback names the actions that exist."""
-
-    name = "json_action"
-
-    def __init__(self, tools: Sequence[str] = ()) -> None:
-        self.actions = (*tools, FINAL_ANSWER)
-
-    def check(self, response: LLMResponse) -> VerificationResult:
-        try:
-            action = read_action(response.text)
-        except ModelFaultError as error:
-            return self.failed(f"{error}. Actions: {', '.join(self.actions)}")
-        return self.passed(action=action.name if action.name in self.actions else "")

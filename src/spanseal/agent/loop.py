@@ -62,6 +62,7 @@ class LoopConfig:
 class LoopState:
     """The agent's state and where in the step the machine is; ``waiting`` is the command not yet answered.
 
+    ``allowed`` is the request as control let it pass: the tools that this call offers are those in it.
     ``model_steps`` counts steps in which the model was asked: a step that control stops before that is none.
     """
 
@@ -69,6 +70,7 @@ class LoopState:
     waiting: Command
     attempt: int = 1
     model_steps: int = 0
+    allowed: ChatRequest | None = None
     response: LLMResponse | None = None
     reading: Reading = NOTHING
 
@@ -113,8 +115,7 @@ def _open_step(config: LoopConfig, state: LoopState) -> Move:
 
 
 def _ask_model(config: LoopConfig, state: LoopState) -> Move:
-    request = replace(config.base, messages=config.memory.view(state.agent.messages))
-    request = config.protocol.shaped(request, config.tools, state.attempt)
+    request = replace(config.base, messages=config.memory.view(state.agent.messages), tools=config.tools)
     return _ask(state, AskGate(ModelCall(request, state.attempt)))
 
 
@@ -123,11 +124,13 @@ def _decided(config: LoopConfig, state: LoopState, decision: PlaneDecision) -> M
         return _stopped(state, decision)
     match decision.action:
         case ModelCall(request=request):
-            return _ask(replace(state, model_steps=state.agent.step_number), CallModel(request, state.attempt))
+            state = replace(state, model_steps=state.agent.step_number, allowed=request)
+            return _ask(state, CallModel(config.protocol.sent(request, state.attempt), state.attempt))
         case ModelAnswer(response=response):
             return _check_form(config, state, numbered(response, state.agent.step_number))
         case ToolUse(call=call):
-            return _ask(state, RunTool(call))
+            offered = state.allowed.tools if state.allowed else ()
+            return _ask(state, RunTool(call, tuple(tool.name for tool in offered)))
         case ToolAnswer(call=call, result=result):
             agent = state.agent.adding(config.protocol.observed(call, result))
             return _next_wish(config, replace(state, agent=replace(agent, pending=agent.pending[1:])))
@@ -153,8 +156,9 @@ def _answered(state: LoopState, request: ChatRequest, response: LLMResponse) -> 
 
 def _check_form(config: LoopConfig, state: LoopState, response: LLMResponse) -> Move:
     state = replace(state, response=response, agent=replace(state.agent, last_response=response))
-    if config.protocol.checks:
-        return _ask(state, RunChecks("form", response))
+    checks = config.protocol.checks(state.allowed or config.base)
+    if checks:
+        return _ask(state, RunChecks("form", response, checks))
     return _read(config, state, response)
 
 

@@ -20,7 +20,7 @@ from spanseal.control.action import Action, Seam
 from spanseal.control.plane import PlaneDecision
 from spanseal.genai.messages import ChatRequest, LLMResponse, ToolCall
 from spanseal.genai.state import ToolOutcome
-from spanseal.verification.check import VerificationReport
+from spanseal.verification.check import VerificationCheck, VerificationReport
 
 Outcome = Literal["completed", "halted", "escalated", "failed"]
 
@@ -42,17 +42,19 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True)
 class RunChecks:
-    """Check ``response``: its form (the protocol's own checks), or the answer (the user's pipeline)."""
+    """Check ``response``: its form (the protocol's own ``checks``), or the answer (the user's pipeline)."""
 
     kind: Literal["form", "answer"]
     response: LLMResponse
+    checks: tuple[VerificationCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Execute ``call`` behind its gates."""
+    """Execute ``call`` behind its gates; a tool that is not among ``offered`` does not exist for this call."""
 
     call: ToolCall
+    offered: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
-from spanseal.agent.json_action import FINAL_ANSWER, JSONActionCheck, action_schema, read_action
+from spanseal.agent.form_checks import JSONActionCheck, ToolRequiredCheck
+from spanseal.agent.json_action import FINAL_ANSWER, action_schema, read_action
 from spanseal.genai.messages import ChatRequest, LLMResponse, Message, ToolCall, ToolResult, ToolSpec
 from spanseal.verification.check import VerificationCheck
 
@@ -27,23 +28,27 @@ class Reading:
 
 
 class ActionProtocol(Protocol):
-    """The language between loop and model."""
+    """The language between loop and model.
 
-    @property
-    def checks(self) -> tuple[VerificationCheck, ...]:
-        """Built-in checks of every response, run before it is read; their failures are fed back to the model."""
-        ...
+    Control decides on a request in these common terms, ``tools`` and ``tool_choice`` (None or ``auto``,
+    ``required``: a tool must be called, ``none``: only the answer is left); :meth:`sent` puts it into the
+    protocol's own.
+    """
 
     def system(self, instructions: str, tools: Sequence[ToolSpec]) -> str:
         """The system turn, "" for none."""
         ...
 
-    def shaped(self, request: ChatRequest, tools: Sequence[ToolSpec], attempt: int) -> ChatRequest:
-        """The request as this protocol sends it."""
+    def sent(self, request: ChatRequest, attempt: int) -> ChatRequest:
+        """The request as the adapter gets it."""
+        ...
+
+    def checks(self, request: ChatRequest) -> tuple[VerificationCheck, ...]:
+        """Checks of the answer's form, run before it is read; their failures are fed back to the model."""
         ...
 
     def read(self, response: LLMResponse, step: int) -> Reading:
-        """What a response that passed :attr:`checks` means."""
+        """What a response that passed :meth:`checks` means."""
         ...
 
     def asked(self, response: LLMResponse) -> Message:
@@ -58,13 +63,15 @@ class ActionProtocol(Protocol):
 class NativeProtocol:
     """Tool calls as the provider's own feature."""
 
-    checks: tuple[VerificationCheck, ...] = ()
-
     def system(self, instructions: str, tools: Sequence[ToolSpec]) -> str:
         return instructions
 
-    def shaped(self, request: ChatRequest, tools: Sequence[ToolSpec], attempt: int) -> ChatRequest:
-        return replace(request, tools=tuple(tools))
+    def sent(self, request: ChatRequest, attempt: int) -> ChatRequest:
+        return request if request.tools or request.tool_choice is None else replace(request, tool_choice=None)
+
+    def checks(self, request: ChatRequest) -> tuple[VerificationCheck, ...]:
+        required = request.tool_choice == "required" and request.tools
+        return (ToolRequiredCheck([tool.name for tool in request.tools]),) if required else ()
 
     def read(self, response: LLMResponse, step: int) -> Reading:
         return Reading(response.tool_calls, "" if response.tool_calls else response.text)
@@ -79,13 +86,12 @@ class NativeProtocol:
 class JSONProtocol:
     """One JSON object a turn: ``{"action": name, "input": {…}}``; ``final_answer`` ends the run.
 
-    ``enforce_schema`` sends the schema of all possible actions with the request: never, from the first retry of a
-    step on, or always. A provider that obeys it can then only produce an action that exists.
+    ``enforce_schema`` sends the schema of all actions that are possible now with the request: never, from the first
+    retry of a step on, or always. A provider that obeys it can then only produce an action that exists.
     """
 
-    def __init__(self, tools: Sequence[ToolSpec] = (), enforce_schema: EnforceSchema = "never") -> None:
+    def __init__(self, enforce_schema: EnforceSchema = "never") -> None:
         self.enforce_schema = enforce_schema
-        self.checks: tuple[VerificationCheck, ...] = (JSONActionCheck([tool.name for tool in tools]),)
 
     def system(self, instructions: str, tools: Sequence[ToolSpec]) -> str:
         lines = [instructions, ""] if instructions else []
@@ -100,10 +106,16 @@ class JSONProtocol:
             lines.append(f"- {spec.name}: {text} Input schema: {_schema_text(spec.parameters)}")
         return "\n".join(lines)
 
-    def shaped(self, request: ChatRequest, tools: Sequence[ToolSpec], attempt: int) -> ChatRequest:
-        if self.enforce_schema == "always" or (self.enforce_schema == "on_retry" and attempt > 1):
-            return replace(request, response_format=action_schema(tools))
-        return request
+    def sent(self, request: ChatRequest, attempt: int) -> ChatRequest:
+        enforced = self.enforce_schema == "always" or (self.enforce_schema == "on_retry" and attempt > 1)
+        schema = request.response_format
+        if enforced and schema is None:
+            schema = action_schema(possible_tools(request), answer=_may_answer(request))
+        return replace(request, tools=(), tool_choice=None, response_format=schema)
+
+    def checks(self, request: ChatRequest) -> tuple[VerificationCheck, ...]:
+        names = [tool.name for tool in possible_tools(request)]
+        return (JSONActionCheck(names, answer=_may_answer(request)),)
 
     def read(self, response: LLMResponse, step: int) -> Reading:
         action = read_action(response.text)
@@ -117,6 +129,18 @@ class JSONProtocol:
 
     def observed(self, call: ToolCall, result: str) -> Message:
         return Message("user", f"Result of {call.name}: {result}")
+
+
+def possible_tools(request: ChatRequest) -> tuple[ToolSpec, ...]:
+    """The tools that the model may call now: none, one, or all that are offered, as ``tool_choice`` says."""
+    choice = request.tool_choice
+    if choice in (None, "auto", "required"):
+        return request.tools
+    return tuple(tool for tool in request.tools if tool.name == choice)
+
+
+def _may_answer(request: ChatRequest) -> bool:
+    return request.tool_choice in (None, "auto", "none") or not request.tools
 
 
 def _schema_text(schema: Mapping[str, Any]) -> str:

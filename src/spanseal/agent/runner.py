@@ -49,7 +49,7 @@ SYSTEM = ("system", "developer")
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Everything that one agent's runs share. ``forms`` are the protocol's checks, ``answers`` the user's."""
+    """Everything that one agent's runs share. ``answers`` are the user's checks."""
 
     name: str
     description: str
@@ -57,7 +57,6 @@ class Runner:
     config: LoopConfig
     executor: ToolExecutor
     plane: ControlPlane
-    forms: VerificationPipeline
     answers: VerificationPipeline
 
     def flow(
@@ -97,14 +96,14 @@ class Runner:
                 return Decided(pass_gate(self.plane, state.agent, action))
             case CallModel():
                 return (yield from self._call_model(command))
-            case RunChecks(kind, response):
-                pipeline = self.forms if kind == "form" else self.answers
+            case RunChecks(kind, response, checks):
+                pipeline = VerificationPipeline(checks, name="form") if kind == "form" else self.answers
                 report = yield Effect(lambda: pipeline.run(response), lambda: pipeline.arun(response))
                 return Checked(report)
             case Finish():
                 raise ValueError("the run is over")
             case _:
-                outcome = yield from self.executor.flow(command.call, run_id)
+                outcome = yield from self.executor.flow(command.call, run_id, command.offered)
                 return ToolDone(outcome)
 
     def _call_model(self, command: CallModel) -> Flow[Event]:

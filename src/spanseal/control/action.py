@@ -67,7 +67,11 @@ _LISTS: dict[str, type] = {"messages": Message, "tools": ToolSpec, "stop": str}
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """The request as it would be sent; ``attempt`` is 1 unless an earlier answer of this step was refused."""
+    """The request about to be sent; ``attempt`` is 1 unless an earlier answer of this step was refused.
+
+    ``tools`` and ``tool_choice`` hold with every protocol: a tool taken away here cannot be called, ``required``
+    refuses an answer without a call. The JSON protocol puts both into its schema and checks afterwards.
+    """
 
     seam: ClassVar[Seam] = "before_model"
     request: ChatRequest

@@ -12,7 +12,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,13 +77,14 @@ class ToolExecutor:
         """The same, awaitable; sync tools run in a worker thread."""
         return await adrive(self.flow(call, run_id))
 
-    def flow(self, call: ToolCall, run_id: str = "") -> Flow[ToolOutcome]:
-        """The call as a flow for either driver.
+    def flow(self, call: ToolCall, run_id: str = "", offered: Collection[str] | None = None) -> Flow[ToolOutcome]:
+        """The call as a flow for either driver; with ``offered``, other tools do not exist for it.
 
         A name that no tool has is the model's invention, hence content: span name and ``gen_ai.tool.name`` say
         ``_OTHER`` then, the observation and the status message name it.
         """
-        tool = self.tools.get(call.name)
+        tools = {key: each for key, each in self.tools.items() if offered is None or key in offered}
+        tool = tools.get(call.name)
         name = UNKNOWN if tool is None else tool.name
         with open_span(f"{semconv.OP_EXECUTE_TOOL} {name}") as span:
             span.set_attribute(semconv.OPERATION_NAME, semconv.OP_EXECUTE_TOOL)
@@ -92,7 +93,7 @@ class ToolExecutor:
             span.set_attribute(semconv.TOOL_CALL_ID, call.id)
             set_content(span, semconv.TOOL_CALL_ARGUMENTS, call.arguments)
             if tool is None:
-                outcome = ToolOutcome(call, unknown_tool(call.name, self.tools), "model", "unknown_tool")
+                outcome = ToolOutcome(call, unknown_tool(call.name, tools), "model", "unknown_tool")
             else:
                 set_content(span, semconv.TOOL_DESCRIPTION, tool.description)
                 outcome = yield from self._called(tool, call, run_id, span)

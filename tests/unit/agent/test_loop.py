@@ -42,7 +42,7 @@ responses = st.builds(
 )
 configs = st.builds(
     LoopConfig, st.just(BASE), st.just((ToolSpec("add"),)),
-    st.sampled_from([NativeProtocol(), JSONProtocol((ToolSpec("add"),), "on_retry")]),
+    st.sampled_from([NativeProtocol(), JSONProtocol("on_retry")]),
     max_retries=st.integers(0, 3), max_steps=st.integers(1, 4), verify=st.sampled_from(["answers", "all"]),
 )
 
@@ -68,8 +68,7 @@ def events(draw: st.DrawFn, state: LoopState) -> Event:
 
 def form_verdict(state: LoopState, response: LLMResponse) -> VerificationReport:
     if isinstance(state.waiting, RunChecks) and state.waiting.kind == "form":
-        (check,) = JSONProtocol((ToolSpec("add"),)).checks
-        return VerificationReport((check.check(response),))
+        return VerificationReport(tuple(check.check(response) for check in state.waiting.checks))
     return VerificationReport()
 
 

@@ -11,12 +11,16 @@ from tests.unit.agent.support import TinyModel, attributes, call, is_error, pare
 
 from spanseal.agent.build import VerifiableAgent
 from spanseal.agent.result import RunResult
+from spanseal.control.action import Action, ModelCall, Seam
 from spanseal.control.plane import ControlPlane
 from spanseal.control.policies.max_steps import MaxStepsPolicy
 from spanseal.control.policies.token_budget import TokenBudgetPolicy
+from spanseal.control.policies.tool_first import ToolFirstPolicy
+from spanseal.control.policy import ControlPolicy, ControlResult
 from spanseal.errors import ProviderTimeoutError, UsageError
 from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse, Message, ToolResult
+from spanseal.genai.state import AgentState
 from spanseal.tools.tool import Tool, tool
 from spanseal.verification.checks.max_length import MaxLengthCheck
 from spanseal.verification.checks.not_empty import NotEmptyCheck
@@ -263,6 +267,55 @@ def test_the_enforced_schema_admits_only_actions_that_exist() -> None:
     bad: list[Any] = [{"action": "divide", "input": {}}, {"action": "multiply", "input": {"a": 1}}, []]
     assert not any(problems(value, schema) for value in good)
     assert all(problems(value, schema) for value in bad)
+
+
+@both
+@pytest.mark.parametrize("protocol", ["native", "json"])
+def test_an_answer_before_any_tool_is_refused_where_a_tool_is_required(protocol: Any, mode: Mode) -> None:
+    script: list[Any] = ["400", call("multiply", a=17, b=23), "391"]
+    if protocol == "json":
+        script = [
+            '{"action": "final_answer", "input": {"answer": "400"}}',
+            '{"action": "multiply", "input": {"a": 17, "b": 23}}',
+            '{"action": "final_answer", "input": {"answer": "391"}}',
+        ]
+    model = TinyModel(*script)
+    agent = VerifiableAgent(
+        model, tools=[multiply], protocol=protocol, control=ControlPlane([ToolFirstPolicy()]),
+        enforce_schema="on_retry" if protocol == "json" else "never",
+    )
+    result = run(agent, "?", mode)
+    assert (result.answer, result.steps, result.state.spending.refused_answers) == ("391", 2, 1)
+    assert "multiply" in model.requests[1].messages[-1].text
+    if protocol == "json":
+        schema = model.requests[1].response_format
+        assert schema is not None
+        assert [choice["properties"]["action"]["const"] for choice in schema["anyOf"]] == ["multiply"]
+        assert all(not request.tools and request.tool_choice is None for request in model.requests)
+    else:
+        assert [request.tool_choice for request in model.requests] == ["required", "required", None]
+
+
+@both
+@pytest.mark.parametrize("protocol", ["native", "json"])
+def test_a_tool_that_control_takes_away_cannot_be_called(protocol: Any, mode: Mode) -> None:
+    class Without(ControlPolicy):
+        def decide(self, seam: Seam, state: AgentState, action: Action) -> ControlResult:
+            if isinstance(action, ModelCall) and len(action.request.tools) == 2:
+                return self.modify("not today", tools=action.request.tools[:1])
+            return self.allow()
+
+    script: list[Any] = [call("broken"), "fine"]
+    if protocol == "json":
+        script = ['{"action": "broken"}', '{"action": "final_answer", "answer": "fine"}']
+    model = TinyModel(*script)
+    agent = VerifiableAgent(
+        model, tools=[multiply, broken], protocol=protocol, control=ControlPlane([Without()]),
+        enforce_schema="always" if protocol == "json" else "never",
+    )
+    result = run(agent, "?", mode)
+    assert (result.answer, result.tool_calls[0].fault, result.tool_calls[0].attempts) == ("fine", "model", 0)
+    assert "Available tools: multiply." in result.tool_calls[0].result
 
 
 def test_verify_all_sees_tool_calls_too_and_answers_each_wish_of_a_refused_response() -> None:
