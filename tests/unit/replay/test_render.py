@@ -76,6 +76,8 @@ def test_no_line_is_wider_than_the_terminal(width: int, tmp_path: Path) -> None:
         for marks in (FANCY, PLAIN):
             assert max(line.cell_len for line in tree(run, width, marks)) <= width
             assert max(line.cell_len for line in table([run], width, marks)) <= width
+            for step in run.steps:
+                assert max(line.cell_len for line in step_view(step, width, marks)) <= width
 
 
 @pytest.mark.parametrize("marks", [FANCY, PLAIN])

@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from spanseal.replay.render.text import Marks, safe
+from spanseal.replay.render.text import Marks, fit, safe
 
 _WRAPPING: Final = Console(color_system=None)
 
@@ -27,7 +27,7 @@ def wrapped(line: Text, width: int, indent: str = "  ") -> Iterator[Text]:
 
 def block(title: str, text: str, width: int, marks: Marks, style: str = "default", most: int = 0) -> Iterator[Text]:
     """A stranger's text in full, or its first ``most`` lines, behind a bar that no text can pass for."""
-    yield Text(f"  {safe(title, marks)}", "dim")
+    yield Text(f"  {fit(safe(title, marks), max(width - 2, 1), marks)}", "dim")
     bar = Text(f"    {marks.pipe.strip()} ", "dim")
     shown = 0
     for line in safe(text, marks, lines=True).split("\n"):

@@ -33,7 +33,7 @@ def step_view(step: Step, width: int = 100, marks: Marks = FANCY) -> Iterator[Te
             yield from _call(part, width, marks)
         elif isinstance(part, ToolUse):
             if part.error:
-                yield Text("  ").append(made.below[0])
+                yield from wrapped(Text("  ").append(made.below[0]), width, "    ")
             yield from block("given", as_json(part.arguments) if part.arguments is not None else "", width, marks)
             yield from block("gave", as_json(part.result) if part.result is not None else "", width, marks)
         else:
@@ -42,18 +42,25 @@ def step_view(step: Step, width: int = 100, marks: Marks = FANCY) -> Iterator[Te
 
 
 def _call(call: Call, width: int, marks: Marks) -> Iterator[Text]:
+    for line in _about(call, marks):
+        yield from wrapped(line, width, "    ")
+    for number, message in enumerate(call.messages, 1):
+        yield from block(f"{number} {message.role}", message_text(message), width, marks)
+    if call.tools:
+        offered = ", ".join(safe(name, marks) for name in call.tools)
+        yield from wrapped(Text("  tools offered: ", "dim").append(offered, "default"), width, "    ")
+    if call.response is not None:
+        yield from block("answer", message_text(call.response.message), width, marks, "bold")
+
+
+def _about(call: Call, marks: Marks) -> Iterator[Text]:
+    """What is wrong with the call or its record."""
     if call.error:
         yield Text(f"  {marks.bad} ", "bold red").append(safe(call.error, marks), "red")
     if not call.messages:
         why = f"content {call.content}" if call.content != "open" else call.replay_reason or "not captured"
         yield Text(f"  messages: not here ({safe(why, marks)})", "yellow")
-    for number, message in enumerate(call.messages, 1):
-        yield from block(f"{number} {message.role}", message_text(message), width, marks)
-    if call.messages and call.replay_reason:
+    elif call.replay_reason:
         yield Text(f"  {_REPLAY[call.replayable]}: {safe(call.replay_reason, marks)}", "dim")
-    if call.tools:
-        yield Text("  tools offered: ", "dim").append(", ".join(safe(name, marks) for name in call.tools))
     if call.response is None:
         yield Text("  no answer recorded", "yellow")
-        return
-    yield from block("answer", message_text(call.response.message), width, marks, "bold")
