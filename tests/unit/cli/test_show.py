@@ -29,7 +29,8 @@ def test_the_only_run_needs_no_name(
     assert shown == (GOLDEN / "calculator.txt").read_text(encoding="utf-8")
 
 
-def test_one_step(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_step(file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     assert run(["show", str(file), "4b4b", "--step", "2"]) == 0
     shown = capsys.readouterr().out
     golden = (GOLDEN / "calculator.step2.txt").read_text(encoding="utf-8")
