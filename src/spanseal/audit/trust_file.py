@@ -45,7 +45,7 @@ class _Policy:
         if len(items) not in (2, 3):
             raise FormatError("a witness line is: witness <name> <vkey> [<url>]")
         key = _key(items[1], _WITNESS_TYPES, list(self.witnesses.values()), "witness")
-        self.witnesses[self._new(items[0])] = key
+        self.witnesses[self._new(items[0], len(self.witnesses))] = key
 
     def _group(self, items: list[str]) -> None:
         if len(items) < 3:
@@ -59,7 +59,7 @@ class _Policy:
         if rule not in ("all", "any") and not (_COUNT.fullmatch(rule) and int(rule) <= len(members)):
             raise FormatError(f"the rule is all, any or a number from 1 to {len(members)}")
         threshold = {"all": len(members), "any": 1}.get(rule) or int(rule)
-        self.groups[self._new(name)] = Group(threshold, tuple(members))
+        self.groups[self._new(name, len(self.groups))] = Group(threshold, tuple(members))
 
     def _quorum(self, items: list[str]) -> None:
         if len(items) != 1 or self.quorum:
@@ -68,10 +68,10 @@ class _Policy:
             self._defined(items[0])
         self.quorum.append(None if items[0] == "none" else items[0])
 
-    def _new(self, name: str) -> str:
+    def _new(self, name: str, defined: int) -> str:
         if name == "none" or name in self.witnesses or name in self.groups:
             raise FormatError(f"the name {name} is taken")
-        if len(self.witnesses) >= MAX_DEFINED or len(self.groups) >= MAX_DEFINED:
+        if defined >= MAX_DEFINED:
             raise FormatError(f"over {MAX_DEFINED} witnesses or groups are refused")
         return name
 

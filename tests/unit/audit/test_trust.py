@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
 from spanseal.audit.findings import CODES, finding, verdict_of
 from spanseal.audit.tlog.checkpoint import Checkpoint
+from spanseal.audit.tlog.keys import COSIGNATURE, ED25519, VKey
 from spanseal.audit.tlog.note import CosignatureSigner, MlDsaSigner, Note, NoteSignature, NoteSigner
 from spanseal.audit.trust import HeadError, Trust, pin_for, pin_path, write_pin
 from spanseal.errors import TrustError
@@ -155,6 +156,25 @@ def test_a_trust_file_that_is_none_says_where_and_why(text: str, line: int | Non
     place = "trust file:" if line is None else f"trust file:{line}:"
     with pytest.raises(TrustError, match=re.escape(place) + ".*" + re.escape(why)):
         Trust.parse(text)
+
+
+def many(kind: str, count: int) -> str:
+    """So many lines of a kind, each with a key of its own."""
+    keys = (VKey(f"k{n}", ED25519 if kind == "log" else COSIGNATURE, n.to_bytes(32, "big")) for n in range(count))
+    name = "" if kind == "log" else "w{n} "
+    return "".join(f"{kind} {name.format(n=n)}{key.text}\n" for n, key in enumerate(keys))
+
+
+def test_trust_files_have_limits_above_what_the_specification_asks_for() -> None:
+    groups = "".join(f"group g{n} any w{n}\n" for n in range(64))
+    full = many("log", 64) + many("witness", 64) + groups
+    trust = Trust.parse(f"{full}quorum g63\n")
+    assert (len(trust.logs), len(trust.witnesses), len(trust.groups)) == (64, 64, 64)
+    for bad in (many("log", 65), many("witness", 65), f"{full}group more any g0\n"):
+        with pytest.raises(TrustError, match="over 64"):
+            Trust.parse(f"{bad}quorum none\n")
+    with pytest.raises(TrustError, match="over 1 MiB"):
+        Trust.parse("#" * (1 << 20) + "\nquorum none\n")
 
 
 def test_names_are_octets() -> None:

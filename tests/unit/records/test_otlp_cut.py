@@ -145,8 +145,9 @@ def check_privacy(span: CutSpan, value: dict[str, Any]) -> None:
     assert parse_span(withheld(span)).span_id == span.span_id
 
 
-def test_what_is_private_and_what_is_not() -> None:
-    first, second = cut_line(RICH).spans
+@pytest.mark.parametrize("line", [RICH, b" " + RICH], ids=["canonical", "any spelling"])
+def test_what_is_private_and_what_is_not(line: bytes) -> None:
+    first, second = cut_line(line).spans
     assert [(p.path, p.kind) for p in first.private] == [
         ("attributes.gen_ai.input.messages", "any"), ("attributes.n", "any"), ("attributes.d", "any"),
         ("attributes.l", "any"), ("events.0.attributes.exception.message", "any"), ("links.0.traceState", "string"),
@@ -172,6 +173,12 @@ def test_a_key_spelled_with_escapes_is_the_key_it_spells() -> None:
     )
     span = cut_line(line).spans[0]
     assert (span.run_id, span.private) == ("r", ())
+
+
+def test_a_key_spelled_with_quotes_in_it_is_whole_in_any_spelling() -> None:
+    line = line_of(span_of(attributes=[attribute('a"b\\', "x"), attribute("c", "y")]))
+    for spelled in (line, b" " + line, line.replace(b"{", b"{ ")):
+        assert [p.path for p in cut_line(spelled).spans[0].private] == ['attributes.a"b\\', "attributes.c"]
 
 
 @pytest.mark.parametrize("change", ["truncated", "nul", "random"])
@@ -255,6 +262,8 @@ def test_arbitrary_bytes_are_no_otlp(data: bytes) -> None:
         (line_of(span_of(status={"code": 3})), "code"),
         (line_of(span_of(attributes={})), "attributes"),
         (line_of(span_of(attributes=[{"value": {}}])), "no key"),
+        (line_of(span_of(attributes=["k"])), "an attribute is a string"),
+        (line_of(span_of(attributes=[{"key": "k", "value": {"bytesValue": 1}}])), "bytesValue is a number"),
         (line_of(span_of(attributes=[{"key": "k", "value": "bare"}])), "value is a string"),
         (line_of(span_of(attributes=[{"key": "k", "value": {"stringValue": 1}}])), "stringValue is a number"),
         (line_of(span_of(attributes=[{"key": "k", "value": {"boolValue": "true"}}])), "boolValue"),

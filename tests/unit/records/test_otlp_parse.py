@@ -45,6 +45,12 @@ def test_what_is_no_span_is_refused(raw: bytes) -> None:
         parse_span(raw)
 
 
+def test_a_span_that_nests_too_deeply_is_refused() -> None:
+    raw = f'{{"traceId":"{TRACE}","spanId":"{SPAN}","x":{"[" * 254 + "]" * 254}}}'
+    with pytest.raises(OtlpError, match="nested deeper"):
+        parse_span(raw.encode())
+
+
 def test_dropped_counts_are_summed() -> None:
     raw = f'{{"traceId":"{TRACE}","spanId":"{SPAN}","droppedAttributesCount":1,"droppedEventsCount":"2"}}'
     assert parse_span(raw.encode()).dropped == 3

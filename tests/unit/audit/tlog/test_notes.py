@@ -160,6 +160,19 @@ def test_an_ml_dsa_signature_is_of_a_head_only_and_of_its_every_field() -> None:
     assert not stranger.valid(HEAD.text, body)
 
 
+def test_a_time_beyond_63_bits_is_invalid() -> None:
+    for signer in (COSIGNER, PQ):
+        assert not signer.vkey.valid(HEAD.text, signer.sign(HEAD.text, 1 << 63).body)
+        assert signer.vkey.valid(HEAD.text, signer.sign(HEAD.text, (1 << 63) - 1).body)
+
+
+def test_a_name_too_long_for_ml_dsa_is_an_error_not_a_wrong_signature() -> None:
+    text = Checkpoint("o" * 256, 5, HEAD.root).text
+    with pytest.raises(FormatError, match="255 bytes"):
+        PQ.sign(text)
+    assert not PQ.vkey.valid(text, PQ.sign(HEAD.text).body)
+
+
 def test_a_second_invalid_line_of_a_known_key_rejects_the_note() -> None:
     good = ED.sign(HEAD.text)
     bad = NoteSignature(good.name, good.key_id, bytes(64))
