@@ -2,7 +2,7 @@
 
 The store remembers how far each source was sealed, in the same frame as the spans, so nothing is read twice and
 nothing is left out after a crash at any point. What could not be read is noted, never passed over in silence.
-May import records, errors and the standard library.
+May import the sealer's own modules.
 """
 
 from __future__ import annotations
@@ -14,17 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from spanseal.errors import OtlpError
-from spanseal.records import otlp
 from spanseal.sealer.seal import InputLine
 from spanseal.sealer.tail_files import HEAD, ExportFile, Unread, discover, fingerprint
+from spanseal.sealer.tail_lines import complete_lines, split_glued
 
-CHUNK: Final = 1 << 20
-MAX_LINE: Final = 256 << 20
 BATCH_BYTES: Final = 4 << 20
 BATCH_LINES: Final = 256
 HELD_FILES: Final = 64
-_DOCUMENT: Final = b'{"resourceSpans":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,66 +45,6 @@ class Gap:
     def reason(self) -> str:
         """For people and for the log."""
         return f"{self.path.name} was cut short or begun anew: let the exporter append or rotate, never truncate"
-
-
-def complete_lines(file: BinaryIO, start: int, *, finished: bool) -> Iterator[tuple[int, int, bytes, bool]]:
-    """Cut a file into ``(start, end, raw, whole)`` from byte ``start`` on; ``raw`` is without its newline.
-
-    The last piece has ``whole`` false when its newline is missing and the file may still grow. A line over
-    ``MAX_LINE`` bytes comes in pieces, so memory stays bounded. Reads in chunks of ``CHUNK`` bytes.
-
-    >>> import io
-    >>> list(complete_lines(io.BytesIO(b"ab" + bytes([10]) + b"c"), 0, finished=False))
-    [(0, 3, b'ab', True), (3, 4, b'c', False)]
-    """
-    file.seek(start)
-    pieces: list[bytes] = []
-    held = 0
-    while chunk := file.read(CHUNK):
-        *ended, rest = chunk.split(b"\n")
-        for piece in ended:
-            raw = b"".join((*pieces, piece))
-            pieces.clear()
-            held = 0
-            yield start, start + len(raw) + 1, raw, True
-            start += len(raw) + 1
-        pieces.append(rest)
-        held += len(rest)
-        if held > MAX_LINE:
-            yield start, start + held, b"".join(pieces), True
-            start += held
-            pieces.clear()
-            held = 0
-    if held:
-        yield start, start + held, b"".join(pieces), finished
-
-
-def split_glued(line: InputLine) -> tuple[InputLine, ...]:
-    """Part a line in which several documents follow one another, as a full disk and a retry leave it.
-
-    Quotes in strings are escaped, so the mark of a document stands raw only where one begins; a line with one mark
-    costs one search. Whole documents are then read, and what was broken off is sealed as bytes that cannot be read.
-    """
-    marks: list[int] = []
-    while (at := line.raw.find(_DOCUMENT, marks[-1] + 1 if marks else 1)) > 0:
-        marks.append(at)
-    if not marks or _readable(line.raw):
-        return (line,)
-    edges = [0, *marks, len(line.raw)]
-    ends = [*(line.start + mark for mark in marks), line.end]
-    starts = [line.start, *ends[:-1]]
-    return tuple(
-        InputLine(line.source, start, end, line.raw[first:last])
-        for start, end, first, last in zip(starts, ends, edges[:-1], edges[1:], strict=True)
-    )
-
-
-def _readable(raw: bytes) -> bool:
-    try:
-        otlp.cut_line(raw)
-    except OtlpError:
-        return False
-    return True
 
 
 class Tail:
@@ -159,7 +95,11 @@ class Tail:
 
     def _new_lines(self) -> Iterator[tuple[InputLine, ...]]:
         files, self.unread = discover(self._paths)
-        yield from self._vanished({file.key for file in files})
+        present = {file.key for file in files}
+        yield from self._vanished(present)
+        for memory in (self._done, self._sources, self._torn):
+            for key in [key for key in memory if key not in present and key not in self._held]:
+                del memory[key]
         for file in files:
             mark = (file.size, file.changed, file.finished)
             if self._done.get(file.key) == mark:
@@ -171,6 +111,7 @@ class Tail:
             self._done[file.key] = mark
             if file.finished:
                 self._held.pop(file.key)[1].close()
+                self._sources.pop(file.key, None)  # read to its end; its inode may come back as another file
 
     def _vanished(self, present: set[tuple[int, int]]) -> Iterator[tuple[InputLine, ...]]:
         """Files removed while we hold them: read on while they grow, then to their very end."""
@@ -181,12 +122,7 @@ class Tail:
             yield from self._read(handle, file, finished=finished)
             self._done[key] = mark
             if finished:
-                self._forget(key)
-
-    def _forget(self, key: tuple[int, int]) -> None:
-        self._held.pop(key)[1].close()
-        for memory in (self._done, self._sources, self._torn):
-            memory.pop(key, None)
+                self._held.pop(key)[1].close()
 
     def _open(self, file: ExportFile) -> BinaryIO | None:
         if file.key in self._held:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from spanseal.errors import UsageError
 from spanseal.sealer import tail as tail_module
+from spanseal.sealer import tail_lines as lines_module
 from spanseal.sealer.seal import InputLine
-from spanseal.sealer.tail import BATCH_BYTES, BATCH_LINES, Tail, split_glued
+from spanseal.sealer.tail import BATCH_BYTES, BATCH_LINES, Tail
 from spanseal.sealer.tail_files import demand, discover, rotated
+from spanseal.sealer.tail_lines import split_glued
 
 
 def line(number: int) -> bytes:
@@ -219,7 +221,7 @@ def test_batches_are_bounded_by_bytes_and_lines_and_memory_by_pieces(
     batches = list(store.tail(file).poll())
     assert [len(batch) for batch in batches] == [BATCH_LINES, BATCH_LINES, 1, 1, 1]
     assert len(batches[3][0].raw) == BATCH_BYTES + 5
-    monkeypatch.setattr(tail_module, "MAX_LINE", 3 << 20)
+    monkeypatch.setattr(lines_module, "MAX_LINE", 3 << 20)
     pieces = [item for batch in store.tail(file).poll() for item in batch if b"y" in item.raw]
     assert len(pieces) == 2
     assert sum(len(item.raw) for item in pieces) == BATCH_BYTES + 5
