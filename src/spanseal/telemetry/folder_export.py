@@ -45,6 +45,7 @@ class FolderExport:
         try:
             with self._lock:
                 if self._fd < 0:
+                    self.folder.mkdir(parents=True, exist_ok=True)
                     self._fd = new_file(self.folder, "spans")
                 self._write(line)
         except OSError as error:
@@ -55,13 +56,14 @@ class FolderExport:
             self.complaints.over("folder", "spans can be written to %s again", self.folder)
 
     def flush(self, timeout: float) -> bool:
-        """On the disk itself; False if a span was lost since the last flush or the disk refuses."""
+        """On the disk itself; False if a span was lost since the last flush, the disk refuses, or the file is gone."""
         del timeout
         lost, self._lost_since_flush = self._lost_since_flush, False
         try:
             with self._lock:
                 if self._fd >= 0:
                     os.fsync(self._fd)
+                    lost = self._leave_removed_file() or lost
         except OSError as error:
             self._trouble(error)
             return False
@@ -81,6 +83,15 @@ class FolderExport:
             if self._fd >= 0:
                 os.close(self._fd)
             self._fd = -1
+
+    def _leave_removed_file(self) -> bool:
+        """Somebody deleted the file under our hands: what is in it is lost, the next span gets a new one."""
+        if os.fstat(self._fd).st_nlink:
+            return False
+        os.close(self._fd)
+        self._fd = -1
+        self.complaints.say("removed", "the file with this process's spans was deleted from %s", self.folder)
+        return True
 
     def _write(self, line: bytes) -> None:
         if self._torn:

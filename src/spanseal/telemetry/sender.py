@@ -101,11 +101,12 @@ class Sender:
 
     def stop(self, target: int, timeout: float) -> None:
         """Settle what can be settled, then end the thread; unsettled segments are left for adoption."""
+        deadline = time.monotonic() + timeout
         self.settle(target, timeout, patient=False)
         self.stopping = True
         self._queue.put("now")
         if self._thread is not None and self._alive():
-            self._thread.join(max(timeout, 0.1))
+            self._thread.join(max(deadline - time.monotonic(), 0.1))
         elif self._thread is None:
             self._leave()
 

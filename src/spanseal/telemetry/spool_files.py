@@ -71,6 +71,7 @@ class Segment:
 
 def create(folder: Path) -> Segment:
     """A new segment of this process, locked before it has its name. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = new_path(folder, "spans")
     hidden = path.with_suffix(".new")
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -118,6 +119,20 @@ def test_a_full_disk_is_said_once_counted_and_the_torn_line_is_closed(
     whole = [line for line in lines if line.startswith(b'{"resourceSpans"') and line.endswith(b"]}")]
     assert len(whole) == 2
     assert lines[-1] == b""
+
+
+def test_a_file_that_is_deleted_under_our_hands_is_said_and_a_new_one_begun(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    span, export = a_span(), FolderExport(tmp_path / "spans")
+    export.emit(span, {})
+    shutil.rmtree(tmp_path / "spans")
+    assert export.flush(1) is False
+    assert [message for message in caplog.messages if "was deleted" in message]
+    export.emit(span, {})
+    assert export.flush(1) is True
+    assert len(spans_in(tmp_path / "spans")) == 1
+    export.close(1)
 
 
 def test_two_exports_never_share_a_file(tmp_path: Path) -> None:
