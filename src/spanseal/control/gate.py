@@ -1,7 +1,7 @@
 """Evaluates one seam in its span: always emitted, with every policy's result as an event. Imports telemetry.
 
-A HALT is an ERROR of type ``halted``; an escalation is no error. Reasons, modifications and digests are content:
-they are recorded only with ``capture="full"``.
+A HALT is an ERROR of type ``halted``; an escalation is no error, its span carries the exact action that waits.
+Reasons, modifications, actions and digests are content: they are recorded only with ``capture="full"``.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ def _record(span: Span, decision: PlaneDecision) -> None:
         set_content(span, semconv.CONTROL_MODIFICATIONS, plain(decision.modifications))
     if decision.decision is not ControlDecision.ALLOW:
         set_content(span, semconv.CONTROL_ACTION_DIGEST, action_digest(decision.action))
+    if decision.decision is ControlDecision.ESCALATE:
+        set_content(span, semconv.CONTROL_ACTION, decision.action.to_json())
     for number, results in enumerate(decision.rounds, 1):
         for result in results:
             clear = {

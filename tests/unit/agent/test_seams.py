@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any, Literal
 
 import pytest
@@ -138,6 +139,7 @@ def test_the_escalated_action_is_the_exact_one() -> None:
     }
     gate = attributes(spans.one("control before_tool"))
     assert gate[semconv.CONTROL_ACTION_DIGEST] == result.escalation.digest
+    assert json.loads(gate[semconv.CONTROL_ACTION]) == result.escalation.action
     assert [pending.name for pending in result.state.pending] == ["double"]
 
 
