@@ -144,7 +144,9 @@ def test_a_full_queue_is_said_and_what_was_taken_arrives(tmp_path: Path) -> None
     with services.collector(tmp_path, sealer=f"http://127.0.0.1:{port}", env=env) as collector:
         for _ in range(30):
             one = span("chat", {"gen_ai.input.messages": "q" * 10_000})
-            answer = httpx.post(f"{collector.otlp_http}/v1/traces", json=document(one, service="s"), trust_env=False)
+            answer = httpx.post(
+                f"{collector.otlp_http}/v1/traces", json=document(one, service="s"), trust_env=False, timeout=30
+            )
             if answer.status_code == 200:
                 taken.append(one["traceId"])
             else:
@@ -180,11 +182,11 @@ def test_exposed_receivers_demand_tls_and_their_token(tmp_path: Path) -> None:
     body = document(span("chat exposed", {}), service="s")
     with services.collector(tmp_path, env=env, overlays=("exposed.yaml",)) as collector:
         url = collector.otlp_http.replace("http:", "https:") + "/v1/traces"
-        with httpx.Client(verify=ssl.create_default_context(cafile=cert), trust_env=False) as client:
+        with httpx.Client(verify=ssl.create_default_context(cafile=cert), trust_env=False, timeout=30) as client:
             assert client.post(url, json=body).status_code == 401
             assert client.post(url, json=body, headers={"Authorization": "Bearer guess"}).status_code == 401
             assert client.post(url, json=body, headers={"Authorization": "Bearer let-me-in"}).status_code == 200
-        plain = httpx.post(f"{collector.otlp_http}/v1/traces", json=body, trust_env=False)
+        plain = httpx.post(f"{collector.otlp_http}/v1/traces", json=body, trust_env=False, timeout=30)
         assert plain.status_code == 400
         assert len(collector.archived()) == 1
 
@@ -196,7 +198,7 @@ def test_collector_and_sealer_fit(tmp_path: Path, token: str) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
 
         def sealed() -> int:
-            text = httpx.get(f"{sealer.url}/metrics", headers=headers, trust_env=False).text
+            text = httpx.get(f"{sealer.url}/metrics", headers=headers, trust_env=False, timeout=30).text
             return int(text.partition("\nspanseal_sealer_sealed_spans_total ")[2].split()[0])
 
         with services.collector(tmp_path, sealer=sealer.url, token=token) as collector:

@@ -36,13 +36,15 @@ def collector(
 
 
 def in_jaeger(jaeger: services.Jaeger, trace_id: str) -> list[dict[str, Any]]:
-    answer = httpx.get(f"{jaeger.query}/api/v3/traces/{trace_id}", params={"raw_traces": "true"}, trust_env=False)
+    answer = httpx.get(
+        f"{jaeger.query}/api/v3/traces/{trace_id}", params={"raw_traces": "true"}, trust_env=False, timeout=30
+    )
     found = answer.json().get("result", {}).get("resourceSpans", [])
     return [one for resource in found for scope in resource["scopeSpans"] for one in scope["spans"]]
 
 
 def ask(prometheus: services.Prometheus, query: str) -> list[dict[str, Any]]:
-    answer = httpx.get(f"{prometheus.url}/api/v1/query", params={"query": query}, trust_env=False).json()
+    answer = httpx.get(f"{prometheus.url}/api/v1/query", params={"query": query}, trust_env=False, timeout=30).json()
     assert answer["status"] == "success", f"{query}: {answer}"
     return answer["data"]["result"]
 
@@ -78,7 +80,10 @@ def test_a_span_arrives_everywhere(
     assert {key: seen[key] for key in ("spanId", "name", "kind", "attributes")} == {
         key: sent[key] for key in ("spanId", "name", "kind", "attributes")
     }
-    assert httpx.get(f"{jaeger.query}/api/v3/services", trust_env=False).json()["services"].count("jaeger") == 0
+    assert (
+        httpx.get(f"{jaeger.query}/api/v3/services", trust_env=False, timeout=30).json()["services"].count("jaeger")
+        == 0
+    )
 
     soon(lambda: bool(holding([one.body for one in sealer.received], trace_id)), "the span at the sealer")
     (request,) = [one for one in sealer.received if trace_id.encode() in one.body]

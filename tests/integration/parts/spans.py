@@ -39,7 +39,8 @@ def document(*spans: Mapping[str, Any], service: str) -> dict[str, Any]:
 
 def send(otlp_http: str, *spans: Mapping[str, Any], service: str = "shop") -> None:
     """Post the spans to a receiver's base URL; anything but 200 is an error."""
-    answer = httpx.post(f"{otlp_http}/v1/traces", json=document(*spans, service=service), trust_env=False)
+    body = document(*spans, service=service)
+    answer = httpx.post(f"{otlp_http}/v1/traces", json=body, trust_env=False, timeout=60)
     answer.raise_for_status()
 
 
