@@ -1,1 +1,1 @@
-"""What `spanseal demo` runs: a real model, two tools, checks, control, a seal and its proof."""
+"""What ``spanseal demo`` runs: a real model in a small shop, watched, checked, stopped, sealed, replayed, attacked."""
