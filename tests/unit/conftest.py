@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 import pytest_socket
+from hypothesis import HealthCheck, settings
+
+# how fast an example is says nothing on a shared machine; pytest's own time limit stops what hangs
+settings.register_profile("unit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unit")
 
 
 @pytest.fixture(autouse=True)
