@@ -15,7 +15,7 @@ from spanseal.replay.reader import RunReader
 from spanseal.replay.render.tree import tree
 from spanseal.replay.run import Run
 from spanseal.replay.sources import is_store, open_source
-from spanseal.sealer.keys import make_keys
+from spanseal.sealer.keys import load_keys, make_keys
 from spanseal.sealer.seal import InputLine, Sealer
 from spanseal.sealer.service_store import open_writer
 
@@ -29,6 +29,11 @@ def sealed(tmp_path: Path, *parts: bytes) -> Path:
             sealer.seal([InputLine("spans.jsonl", at, at + len(part), part)])
             at += len(part)
     return tmp_path / "store"
+
+
+def seal_more(store: Path, part: bytes) -> None:
+    with open_writer(store, load_keys(store.parent / "keys")) as writer:
+        Sealer(writer).seal([InputLine("more.jsonl", 0, len(part), part)])
 
 
 def export(spans: list[Span]) -> list[bytes]:
@@ -139,13 +144,20 @@ def test_an_older_store_than_was_seen_is_not_read(tmp_path: Path) -> None:
     first, *rest = export(calculator_run())
     store = sealed(tmp_path, first)
     shutil.copytree(store, tmp_path / "older")
-    from spanseal.sealer.keys import load_keys
-
-    with open_writer(store, load_keys(tmp_path / "keys")) as writer:
-        Sealer(writer).seal([InputLine("more.jsonl", 0, len(each), each) for each in rest[:1]])
+    seal_more(store, rest[0])
     assert open_source(store).verdict is not None
     with pytest.raises(BadStoreError):
         open_source(tmp_path / "older")
+
+
+def test_what_was_sealed_after_the_verification_is_not_read(tmp_path: Path) -> None:
+    first, second, *_ = export(calculator_run())
+    store = sealed(tmp_path, first)
+    source = open_source(store)
+    seal_more(store, second)
+    assert len(list(source.spans())) == 1
+    assert [note.kind for note in source.notes] == ["newer"]
+    assert len(list(open_source(store).spans())) == 2
 
 
 def test_two_contents_of_one_span_stay_apart_even_without_keys(tmp_path: Path) -> None:

@@ -64,7 +64,11 @@ class StoreSource(Source):
             self._log.add("damaged", self.path.name, f"reading stopped at the damage: {error}")
 
     def _readable(self) -> Iterator[SourceSpan]:
+        """The spans under the head that was verified; what was sealed since is for the next look."""
         for stored in StoreReader(self.path, self._content_keys).spans():
+            if stored.leaf_index >= self._judged.size and self._judged.verdict != "bad":
+                self._log.add("newer", f"leaf {stored.leaf_index}", "sealed after the store was verified; not read")
+                return
             place = f"leaf {stored.leaf_index}"
             try:
                 record = parse_span(stored.raw, stored.resource, stored.scope)
