@@ -45,6 +45,10 @@ class VerifiableAgent:
     turn, ``enforce_schema`` never, on_retry or always). ``temperature``, ``max_tokens``, ``seed``, ``stop`` and
     ``model`` hold for every call unless a policy changes them.
 
+    >>> from spanseal.testing.scripted_model import ScriptedModel
+    >>> VerifiableAgent(ScriptedModel(["It is 391."])).run("What is 17 * 23?").answer
+    'It is 391.'
+
     Raises :class:`UsageError` for impossible arguments. An agent holds no state of a run: one may serve many
     threads and tasks.
     """

@@ -9,6 +9,7 @@ import pytest
 from spanseal.errors import UsageError
 from spanseal.genai.messages import LLMResponse
 from spanseal.verification.check import VerificationCheck
+from spanseal.verification.checks.complete import CompleteCheck
 from spanseal.verification.checks.forbidden_phrase import ForbiddenPhraseCheck
 from spanseal.verification.checks.json_schema import JSONSchemaCheck
 from spanseal.verification.checks.max_length import MaxLengthCheck
@@ -36,6 +37,13 @@ def test_verdicts(check: VerificationCheck, text: str, passes: bool) -> None:
     assert result.passed is passes
     assert bool(result.message) is not passes
     assert result.check_name == check.name
+
+
+@pytest.mark.parametrize(("reason", "passes"), [
+    ("stop", True), ("", True), ("tool_call", True), ("length", False), ("content_filter", False), ("error", False),
+])
+def test_an_answer_that_was_cut_off_is_not_complete(reason: str, passes: bool) -> None:
+    assert CompleteCheck().check(LLMResponse("It is 39", "m", finish_reason=reason)).passed is passes
 
 
 def test_messages_name_the_place() -> None:
