@@ -70,7 +70,7 @@ def test_a_broken_record_falls_back_on_the_messages(params: str, tmp_path: Path)
 
 
 def test_a_format_that_nobody_knows(tmp_path: Path) -> None:
-    span = recorded(**{sc.LLM_FORMAT: "unheard.of", sc.LLM_RESPONSE_BODY: "{}"})
+    span = recorded({sc.LLM_FORMAT: "unheard.of", sc.LLM_RESPONSE_BODY: "{}"})
     call = read(span, tmp_path)
     assert call.messages == (Message("user", "Hi"),)
     assert call.response is None
