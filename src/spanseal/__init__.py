@@ -1,8 +1,102 @@
 """Spanseal makes LLM agents verifiable with OpenTelemetry: watch, check, stop, prove.
 
 Public names load on first use (PEP 562), so that an auditor's import pulls in neither a model client nor the SDK.
+
+>>> import spanseal
+>>> spanseal.Message("user", "What is 17 * 23?").role
+'user'
 """
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "spanseal.adapters.base": ("LLMAdapter",),
+    "spanseal.adapters.factory": ("create_adapter",),
+    "spanseal.adapters.ollama": ("OllamaAdapter",),
+    "spanseal.adapters.openai": ("OpenAIAdapter",),
+    "spanseal.agent.build": ("VerifiableAgent",),
+    "spanseal.agent.result": ("RunResult",),
+    "spanseal.audit.audit_store": ("AuditStore",),
+    "spanseal.control.plane": ("ControlPlane",),
+    "spanseal.control.policies.max_steps": ("MaxStepsPolicy",),
+    "spanseal.control.policies.token_budget": ("TokenBudgetPolicy",),
+    "spanseal.control.policies.tool_allow_list": ("ToolAllowListPolicy",),
+    "spanseal.control.policy": ("ControlDecision", "ControlPolicy", "ControlResult"),
+    "spanseal.effects": ("Effects",),
+    "spanseal.errors": ("SpansealError",),
+    "spanseal.genai.messages": ("ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "Usage"),
+    "spanseal.genai.state": ("AgentState",),
+    "spanseal.replay.reader": ("RecordedCall", "RunReader", "replay_llm_calls"),
+    "spanseal.telemetry.configure": ("configure", "flush", "shutdown"),
+    "spanseal.telemetry.instrument": ("instrument", "uninstrument"),
+    "spanseal.telemetry.run_context": ("bind",),
+    "spanseal.tools.tool": ("Tool", "tool"),
+    "spanseal.verification.check": ("VerificationCheck", "VerificationResult"),
+    "spanseal.verification.checks.forbidden_phrase": ("ForbiddenPhraseCheck",),
+    "spanseal.verification.checks.json_schema": ("JSONSchemaCheck",),
+    "spanseal.verification.checks.max_length": ("MaxLengthCheck",),
+    "spanseal.verification.checks.not_empty": ("NotEmptyCheck",),
+    "spanseal.verification.checks.valid_json": ("ValidJSONCheck",),
+    "spanseal.verification.pipeline": ("VerificationPipeline",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+if TYPE_CHECKING:
+    from spanseal.adapters.base import LLMAdapter
+    from spanseal.adapters.factory import create_adapter
+    from spanseal.adapters.ollama import OllamaAdapter
+    from spanseal.adapters.openai import OpenAIAdapter
+    from spanseal.agent.build import VerifiableAgent
+    from spanseal.agent.result import RunResult
+    from spanseal.audit.audit_store import AuditStore
+    from spanseal.control.plane import ControlPlane
+    from spanseal.control.policies.max_steps import MaxStepsPolicy
+    from spanseal.control.policies.token_budget import TokenBudgetPolicy
+    from spanseal.control.policies.tool_allow_list import ToolAllowListPolicy
+    from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
+    from spanseal.effects import Effects
+    from spanseal.errors import SpansealError
+    from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolCall, ToolResult, Usage
+    from spanseal.genai.state import AgentState
+    from spanseal.replay.reader import RecordedCall, RunReader, replay_llm_calls
+    from spanseal.telemetry.configure import configure, flush, shutdown
+    from spanseal.telemetry.instrument import instrument, uninstrument
+    from spanseal.telemetry.run_context import bind
+    from spanseal.tools.tool import Tool, tool
+    from spanseal.verification.check import VerificationCheck, VerificationResult
+    from spanseal.verification.checks.forbidden_phrase import ForbiddenPhraseCheck
+    from spanseal.verification.checks.json_schema import JSONSchemaCheck
+    from spanseal.verification.checks.max_length import MaxLengthCheck
+    from spanseal.verification.checks.not_empty import NotEmptyCheck
+    from spanseal.verification.checks.valid_json import ValidJSONCheck
+    from spanseal.verification.pipeline import VerificationPipeline
+
+__all__ = [  # noqa: RUF022 - in the order of the modules above, not of the alphabet
+    "LLMAdapter", "create_adapter", "OllamaAdapter", "OpenAIAdapter",
+    "VerifiableAgent", "RunResult", "AuditStore",
+    "ControlPlane", "MaxStepsPolicy", "TokenBudgetPolicy", "ToolAllowListPolicy",
+    "ControlDecision", "ControlPolicy", "ControlResult",
+    "Effects", "SpansealError",
+    "ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "Usage", "AgentState",
+    "RecordedCall", "RunReader", "replay_llm_calls",
+    "configure", "flush", "shutdown", "instrument", "uninstrument", "bind",
+    "Tool", "tool",
+    "VerificationCheck", "VerificationResult", "VerificationPipeline",
+    "ForbiddenPhraseCheck", "JSONSchemaCheck", "MaxLengthCheck", "NotEmptyCheck", "ValidJSONCheck",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOME_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module 'spanseal' has no attribute {name!r}")
+    return getattr(importlib.import_module(module), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

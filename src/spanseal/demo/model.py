@@ -70,7 +70,7 @@ def _local_server() -> Generator[str]:
     params.model_alias = {LOCAL_NAME}
     params.n_ctx = 4096
     params.n_parallel = 1
-    params.cpuparams.n_threads = 2
+    params.cpuparams.n_threads = 1  # a second one waits by spinning, and is slower on a busy machine
     params.verbosity = -1
     server = runner.Server(params)
     try:
