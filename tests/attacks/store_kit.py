@@ -57,7 +57,8 @@ def span(number: int, run: int = 0, content: str = "secret", **more: Any) -> dic
 def document(*spans: dict[str, Any], service: str = "shop") -> bytes:
     resource = {"attributes": [attribute("service.name", service)]}
     scopes = [{"scope": {"name": "spanseal"}, "spans": list(spans), "schemaUrl": "https://example.com/s"}]
-    return json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": scopes}]}).encode()
+    whole = {"resourceSpans": [{"resource": resource, "scopeSpans": scopes}]}
+    return json.dumps(whole, separators=(",", ":")).encode()
 
 
 def lines(raws: Iterable[bytes], source: str = "spans.jsonl", start: int = 0) -> list[InputLine]:

@@ -62,9 +62,14 @@ class StoredLine:
 
 
 class StoreReader:
-    """Reads what the published head covers. Raises NotAStoreError for another folder, FormatError for damage."""
+    """Reads what the published head covers (or the first ``size`` leaves).
 
-    def __init__(self, root: str | Path, content_keys: ContentKeys | None = None) -> None:
+    Raises NotAStoreError for another folder or a store without a head, FormatError for damage.
+    """
+
+    def __init__(
+        self, root: str | Path, content_keys: ContentKeys | None = None, *, size: int | None = None
+    ) -> None:
         self.root = Path(root)
         self._content_keys = content_keys
         self._segments = segments_of(self.root)
@@ -72,10 +77,7 @@ class StoreReader:
         self._tables: OrderedDict[Path, list[tuple[int, int]]] = OrderedDict()
         self._frames: OrderedDict[int, OpenFrame] = OrderedDict()
         self._erased: frozenset[str] | None = None
-        path = self.root / CHECKPOINT
-        if not path.exists():
-            raise NotAStoreError(f"{self.root} has no {CHECKPOINT}: nothing in it is sealed yet")
-        self.head = Checkpoint.parse(Note.parse(path.read_bytes()).text)
+        self.size = _signed_size(self.root) if size is None else size
 
     def spans(self) -> Iterator[StoredSpan]:
         """Every span once, in the order it was sealed; one frame in memory at a time."""
@@ -179,7 +181,7 @@ class StoreReader:
     def _placed(self) -> Iterator[PlacedFrame]:
         for path in self._segments:
             for placed in read_frames(path):
-                if placed.frame.end > self.head.size:
+                if placed.frame.end > self.size:
                     return
                 yield placed
 
@@ -189,7 +191,7 @@ class StoreReader:
 
     def _frame_of(self, leaf_index: int) -> OpenFrame | None:
         segment = bisect_right(self._firsts, leaf_index) - 1
-        if segment < 0 or leaf_index >= self.head.size:
+        if segment < 0 or leaf_index >= self.size:
             return None
         table = self._table(self._segments[segment])
         place = bisect_right(table, (leaf_index, 1 << 62)) - 1
@@ -222,6 +224,13 @@ class StoreReader:
             if len(self._tables) > _HELD:
                 self._tables.popitem(last=False)
         return table
+
+
+def _signed_size(root: Path) -> int:
+    path = root / CHECKPOINT
+    if not path.is_file():
+        raise NotAStoreError(f"{root} has no {CHECKPOINT}: nothing in it is sealed yet")
+    return Checkpoint.parse(Note.parse(path.read_bytes()).text).size
 
 
 def _ranges(frame: OpenFrame) -> list[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import sqlite3
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Protocol, Self
@@ -124,7 +125,12 @@ class StoreWriter:
 
     def find(self, trace_id: str, span_id: str) -> list[IndexRow]:
         """The leaves that hold a span with these ids (lower hex), oldest first."""
-        return self._index.find(bytes.fromhex(trace_id), bytes.fromhex(span_id))
+        ids = bytes.fromhex(trace_id), bytes.fromhex(span_id)
+        try:
+            return self._index.find(*ids)
+        except sqlite3.DatabaseError:  # a cache: made anew from the segments
+            self._catch_up_index(0)
+            return self._index.find(*ids)
 
     def append(self, frame: BuiltFrame) -> None:
         """Store a frame, durable on return; it is not yet under a signed head.

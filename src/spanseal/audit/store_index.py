@@ -42,6 +42,7 @@ class SpanIndex:
     def clear(self) -> None:
         """Begin anew: the files were damaged or belong to another tree."""
         self.close()
+        self._pending.clear()
         for path in self._folder.glob(_FILE + "*"):
             path.unlink()
         try:
@@ -51,7 +52,7 @@ class SpanIndex:
         self.size, self.root = 0, b""
 
     def find(self, trace_id: bytes, span_id: bytes) -> list[IndexRow]:
-        """All leaves that hold a span with these ids, oldest first."""
+        """All leaves that hold a span with these ids, oldest first. sqlite3.DatabaseError if the file is damaged."""
         rows = [
             IndexRow(trace_id, span_id, leaf, digest, skeleton)
             for leaf, digest, skeleton in self._open.execute(
@@ -68,7 +69,7 @@ class SpanIndex:
 
     def commit(self, size: int, root: bytes) -> None:
         """Write what is pending. A full disk is no fault of the seal: rows wait in memory for the next time."""
-        with contextlib.suppress(sqlite3.OperationalError), self._open:
+        with contextlib.suppress(sqlite3.DatabaseError), self._open:
             self._open.executemany(
                 "INSERT OR REPLACE INTO span VALUES (?, ?, ?, ?, ?)",
                 ((row.trace_id, row.span_id, row.leaf, row.digest, row.skeleton) for row in self._rows()),

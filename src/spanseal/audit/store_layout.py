@@ -84,7 +84,7 @@ def segments_of(root: Path) -> list[Path]:
         raise NotAStoreError(f"{root} is no audit store: it has neither {CHECKPOINT} nor {SEGMENTS}/")
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if segment_first(path.name) is not None)
+    return sorted(path for path in folder.iterdir() if segment_first(path.name) is not None and path.is_file())
 
 
 def read_frames(path: Path, start: int = 0) -> Iterator[PlacedFrame]:
@@ -110,8 +110,8 @@ def read_frames(path: Path, start: int = 0) -> Iterator[PlacedFrame]:
             offset = end
 
 
-def read_history(path: Path) -> Iterator[HistoryEntry]:
-    """The notes of a history in order, one in memory at a time; what is left without its end comes last.
+def read_history(path: Path, end: int | None = None) -> Iterator[HistoryEntry]:
+    """The notes of a history in order (up to byte ``end``), one in memory at a time; what has no end comes last.
 
     Raises :class:`FormatError` for a note that is longer than any note may be.
     """
@@ -119,7 +119,11 @@ def read_history(path: Path) -> Iterator[HistoryEntry]:
         offset = 0
         lines: list[bytes] = []
         size = blank = 0
-        for line in file:
+        for whole_line in file:
+            read = offset + size
+            line = whole_line if end is None or read + len(whole_line) <= end else whole_line[: end - read]
+            if not line:
+                break
             lines.append(line)
             size += len(line)
             blank += line == b"\n"

@@ -18,22 +18,23 @@ from spanseal.audit.heads import HeadMemory
 from spanseal.audit.leaf import KeyEventLeaf, decode_leaf
 from spanseal.audit.read_frame import OpenFrame
 from spanseal.audit.store_layout import CHECKPOINT, HISTORY, segments_of
-from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.trust import Trust
 from spanseal.audit.verify_content import ContentCheck
 from spanseal.audit.verify_files import check_files
 from spanseal.audit.verify_frames import FrameWalk, Piece
 from spanseal.audit.verify_heads import (
     OPENING_SIZE,
+    FoundHead,
     HistoryCheck,
     MemoryCheck,
     check_own_signatures,
     check_trust,
+    grown_to,
     read_head,
 )
 from spanseal.audit.verify_report import Report
 from spanseal.audit.verify_tiles import TileCheck
-from spanseal.errors import FormatError
+from spanseal.errors import FormatError, StoreError
 
 Watcher = Callable[[OpenFrame], None]
 """Sees every good frame under the head, in order; for what judges the runs (ledger, manifests)."""
@@ -79,20 +80,24 @@ def verify_store(
 ) -> Verdict:  # fmt: skip
     """Judge a store. A head that the trust file accepts in a store that is not bad is remembered in ``heads``.
 
-    Raises NotAStoreError if the folder is no store, TrustError if the memory of heads or a content key is damaged;
-    whatever is wrong with the store itself is a finding.
+    Raises NotAStoreError if the folder is no store, StoreError if it cannot be read, TrustError if the memory of
+    heads or a content key is damaged; whatever is wrong with the store itself is a finding.
     """
-    root = Path(root)
-    segments = segments_of(root)
-    report = Report()
-    note, head = read_head(root, report)
-    trusted = check_trust(note, trust, report) if head is not None else False
-    memory = MemoryCheck(heads, head, report)
-    rebuildable = check_files(root, report)
-    run = _Run(root, head, note, memory, ContentCheck(root, content_keys, report), report, watch)
-    for piece in FrameWalk(root, segments, run.signed, report):
-        run.piece(piece)
-    run.finish()
+    root, report = Path(root), Report()
+    segments_of(root)
+    try:
+        found = read_head(root, report)
+        head = found.head
+        trusted = check_trust(found.note, trust, report) if head is not None else False
+        memory = MemoryCheck(heads, head, report)
+        rebuildable = check_files(root, report)
+        run = _Run(root, found, memory, ContentCheck(root, content_keys, report), report, watch)
+        for piece in FrameWalk(root, segments_of(root), run.signed, report):
+            run.piece(piece)
+        run.finish()
+    except OSError as error:
+        place = error.filename or root
+        raise StoreError(f"{place} cannot be read ({error.strerror}): check its permissions") from error
     word = verdict_of(report.findings())
     if head is not None and heads is not None and trusted and word != "bad":
         heads.remember(head)
@@ -106,14 +111,14 @@ class _Run:
     """The state of one pass over the leaves."""
 
     def __init__(
-        self, root: Path, head: Checkpoint | None, note: bytes, memory: MemoryCheck,
+        self, root: Path, found: FoundHead, memory: MemoryCheck,
         content: ContentCheck, report: Report, watch: Watcher | None,
     ) -> None:  # fmt: skip
-        self.signed = head.size if head else 0
-        self._root, self._head, self._note, self._memory = root, head, note, memory
+        self.signed = found.head.size if found.head else 0
+        self._root, self._head, self._note, self._memory = root, found.head, found.note, memory
         self._content, self._report, self._watch = content, report, watch
         self._tiles = TileCheck(root, self.signed, report)
-        self._history = HistoryCheck(root, head, note, report)
+        self._history = HistoryCheck(root, found, report)
         self._vkeys: tuple[str, ...] = ()
         self._root_there: bytes | None = None
 
@@ -144,7 +149,7 @@ class _Run:
         beyond = self._tiles.size - self.signed
         if self._head is not None:
             self._memory.finish(self.signed)
-            if beyond > 0:
+            if beyond > 0 and grown_to(self._root) < self._tiles.size:  # else a sealer has signed them meanwhile
                 self._report.add("unsigned-tail", f"leaves {self.signed} to {self._tiles.size - 1}")
         elif not self._note and (self._tiles.size > OPENING_SIZE or (self._root / HISTORY).exists()):
             self._report.add("head-missing", CHECKPOINT, f"the segments hold {self._tiles.size} leaves")

@@ -16,6 +16,7 @@ from spanseal.audit.read_frame import OpenFrame
 from spanseal.audit.segment import NO_GROUP
 from spanseal.audit.segment_slices import ContentKeyMismatchError
 from spanseal.audit.store_layout import PlacedFrame
+from spanseal.audit.tlog.encoding import MAX_SIZE
 from spanseal.audit.verify_frames import place
 from spanseal.audit.verify_report import Report
 from spanseal.errors import FormatError
@@ -116,14 +117,16 @@ class ContentCheck:
 
     def _ranges(self, opened: OpenFrame, where: str) -> None:
         """Put the input back together and compare it with the salted hash of each range."""
-        reader = self._reader = self._reader or StoreReader(self._root, self._keys)
+        reader = self._reader = self._reader or StoreReader(self._root, self._keys, size=MAX_SIZE)
+        by_range: dict[int, list[int]] = {}
+        for at, line in enumerate(opened.body.lines):
+            by_range.setdefault(line.range, []).append(at)
         for number, item in enumerate(opened.batch.ranges):
             pieces: list[bytes] = []
             scopes: set[str] = set()
             checkable = item.checkable
-            for at, line in enumerate(opened.body.lines):
-                if line.range != number:
-                    continue
+            for at in by_range.get(number, ()):
+                line = opened.body.lines[at]
                 raw = reader.line_raw(opened, at) if checkable and line.group != NO_GROUP else None
                 checkable = checkable and raw is not None
                 if raw is not None:

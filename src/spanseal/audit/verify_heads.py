@@ -6,6 +6,7 @@ Imports ``tlog``, ``trust``, ``heads`` and ``store_layout``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from spanseal.audit.heads import HeadMemory
@@ -17,21 +18,50 @@ from spanseal.audit.trust import HeadError, Trust
 from spanseal.audit.verify_report import Report
 from spanseal.errors import FormatError
 
+_TRIES = 20
 OPENING_SIZE = 2
 """Leaves of a log that was only begun: its key event and the batch leaf of that frame."""
 
 
-def read_head(root: Path, report: Report) -> tuple[bytes, Checkpoint | None]:
-    """The checkpoint's bytes and meaning; None where it is missing or malformed, which is then a finding."""
-    path = root / CHECKPOINT
-    if not path.exists():
-        return b"", None
-    data = path.read_bytes()
+@dataclass(frozen=True, slots=True)
+class FoundHead:
+    """The checkpoint's bytes (empty: there is none), its meaning (None: malformed), how far the history was then."""
+
+    note: bytes
+    head: Checkpoint | None
+    history_end: int
+
+
+def read_head(root: Path, report: Report) -> FoundHead:
+    """Head and length of the history as of one moment, also while a sealer goes on writing."""
+    path, history = root / CHECKPOINT, root / HISTORY
+    data, end = b"", 0
+    for _ in range(_TRIES):
+        end = history.stat().st_size if history.is_file() else 0
+        data = path.read_bytes() if path.is_file() else b""
+        if end >= len(data) and _piece(history, end - len(data) - 1, end) == data + b"\n":
+            break
     try:
-        return data, Checkpoint.parse(Note.parse(data).text)
+        return FoundHead(data, Checkpoint.parse(Note.parse(data).text) if data else None, end)
     except FormatError as error:
         report.add("head-malformed", CHECKPOINT, str(error))
-        return data, None
+        return FoundHead(data, None, end)
+
+
+def grown_to(root: Path) -> int:
+    """The size that the checkpoint names by now; 0 if it cannot be read."""
+    try:
+        return Checkpoint.parse(Note.parse((root / CHECKPOINT).read_bytes()).text).size
+    except (OSError, FormatError):
+        return 0
+
+
+def _piece(path: Path, start: int, end: int) -> bytes:
+    if start < 0 or not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        file.seek(start)
+        return file.read(end - start)
 
 
 def check_trust(note: bytes, trust: Trust | None, report: Report) -> bool:
@@ -101,10 +131,9 @@ class MemoryCheck:
 class HistoryCheck:
     """Follows the history of heads while the tree grows; one entry in memory at a time."""
 
-    def __init__(self, root: Path, head: Checkpoint | None, note: bytes, report: Report) -> None:
-        self._head, self._note, self._report = head, note, report
-        path = root / HISTORY
-        self._entries = read_history(path) if path.exists() else iter(())
+    def __init__(self, root: Path, found: FoundHead, report: Report) -> None:
+        self._head, self._note, self._report = found.head, found.note, report
+        self._entries = read_history(root / HISTORY, found.history_end) if (root / HISTORY).is_file() else iter(())
         self._next: tuple[HistoryEntry, Checkpoint] | None = None
         self._size = 0
         self._last = b""
