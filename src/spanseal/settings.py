@@ -157,7 +157,7 @@ def debug() -> bool:
 
 def sealer_token() -> str | None:
     """The bearer token between sender and sealer, ``SPANSEAL_TOKEN``; unset or empty: none."""
-    return os.environ.get("SPANSEAL_TOKEN") or None
+    return os.environ.get("SPANSEAL_TOKEN", "").strip() or None
 
 
 def openai_api_key() -> str | None:

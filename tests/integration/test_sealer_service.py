@@ -164,3 +164,28 @@ def test_sigterm_ends_in_order_and_a_second_sealer_is_refused(tmp_path: Path) ->
             process.terminate()
             assert process.wait(20) == 0
         assert sealed_spans(running) == {span(1): 1}
+
+
+def test_seal_follows_a_folder_until_it_is_told_to_end(tmp_path: Path) -> None:
+    spans, store, keys = tmp_path / "spans", tmp_path / "store", tmp_path / "keys"
+    spans.mkdir()
+    env = {"SPANSEAL_STATE_DIR": str(tmp_path / "state")}
+    subprocess.run([COMMAND, "keygen", keys], env=env, check=True, capture_output=True, timeout=60)
+    command = [COMMAND, "seal", spans, "--store", store, "--keys", keys, "--follow"]
+    with (tmp_path / "log").open("wb") as log:
+        following = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=log, text=True)
+    try:
+        for number in range(3):
+            file = spans / "spans.jsonl"
+            with file.open("ab") as more:
+                more.write(export(number) + b"\n" + export(number + 1)[:40])
+            said = f"{number + 1} spans sealed"
+            wait_until(lambda said=said: said in (tmp_path / "log").read_text(), 30, said)
+            with file.open("ab") as more:
+                more.write(b"\n")  # broken off: sealed as it is
+        following.terminate()
+        out, _ = following.communicate(timeout=30)
+    finally:
+        following.kill()
+    assert following.returncode == 0
+    assert "sealed 3 spans" in out
