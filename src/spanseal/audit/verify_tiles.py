@@ -42,6 +42,7 @@ class TileCheck:
         self._published: dict[tuple[int, int], set[int]] = {}
         self._differences: list[_Difference] = []
         self._counts: dict[int, int] = {}
+        self._reach = self._look_around()
 
     @property
     def size(self) -> int:
@@ -161,12 +162,26 @@ class TileCheck:
         if len(self._differences) < _KEPT:
             self._differences.append(difference)
 
+    def _look_around(self) -> dict[int, int]:
+        """Name what is no tile at all; how far the tiles of each level reach. Before the frames are read, so that
+        whatever a sealer adds meanwhile reaches less far than they."""
+        reach: dict[int, int] = {}
+        for path in files_below(self._root / TILES):
+            name = parse_path(path.relative_to(self._root).as_posix())
+            if name is None or path.is_symlink():
+                self._report.add("unknown-file", path.relative_to(self._root).as_posix())
+            else:
+                reach[name.level] = max(reach.get(name.level, 0), name.index * FULL + name.width)
+        return reach
+
     def _strangers(self) -> None:
+        """Name tiles that lie beyond all leaves."""
+        if all(count <= self._counts.get(level, 0) for level, count in self._reach.items()):
+            return
         for path in files_below(self._root / TILES):
             relative = path.relative_to(self._root).as_posix()
             name = parse_path(relative)
-            known = name is not None and name.index * FULL + name.width <= self._counts.get(name.level, 0)
-            if not known or path.is_symlink():
+            if name is not None and name.index * FULL + name.width > self._counts.get(name.level, 0):
                 self._report.add("unknown-file", relative)
 
 
