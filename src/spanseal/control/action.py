@@ -10,7 +10,8 @@ after_tool              :class:`ToolAnswer`    result
 before_answer           :class:`FinalAnswer`   answer
 ======================  =====================  ==================================================================
 
-A modification changes what is sent or used, never what was recorded before.
+A modification changes what is sent or used, never what was recorded before. With the JSON protocol the text of a
+:class:`ModelAnswer` is the action.
 
 >>> FinalAnswer("391").modified({"answer": "It is 391."}).answer
 'It is 391.'

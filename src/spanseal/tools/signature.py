@@ -42,7 +42,9 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         target = function if inspect.isroutine(function) else type(function).__call__
         hints = get_type_hints(target, include_extras=True)
     except Exception as error:
-        raise UsageError(f"tool {name}: its annotations cannot be read: {error}") from error
+        raise UsageError(
+            f"tool {name}: its annotations cannot be read: {error}; types that they name are looked up in the module"
+        ) from error
     text, notes = described(function.__doc__)
     shapes: dict[str, Shape] = {}
     required: list[str] = []

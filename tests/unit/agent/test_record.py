@@ -129,3 +129,29 @@ def test_a_broken_provider_costs_spans_never_the_run() -> None:
     finally:
         activate(before)
     assert result.answer == "3"
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_an_agent_as_a_tool_is_a_run_of_its_own_that_names_its_parent(mode: str) -> None:
+    inner = VerifiableAgent(ScriptedModel(["3"]), name="inner")
+
+    def ask(question: str) -> str:
+        return inner.run(question).answer
+
+    async def aask(question: str) -> str:
+        return (await inner.arun(question)).answer
+
+    name = "ask" if mode == "sync" else "aask"
+    model = ScriptedModel([ToolCall("c1", name, '{"question": "1 + 2?"}'), "three"])
+    outer = VerifiableAgent(model, tools=[ask, aask], name="outer")
+    with capture_spans() as captured:
+        result = outer.run("?") if mode == "sync" else asyncio.run(outer.arun("?"))
+    roots = {span.name: attributes(span) for span in captured.named("invoke_agent")}
+    assert result.answer == "three"
+    assert roots["invoke_agent inner"][semconv.RUN_PARENT_ID] == result.run_id
+    assert len({str(root[semconv.RUN_ID]) for root in roots.values()}) == 2
+    tool_span = captured.one(f"execute_tool {name}")
+    inner_root = captured.one("invoke_agent inner")
+    assert inner_root.parent is not None
+    assert tool_span.context is not None
+    assert inner_root.parent.span_id == tool_span.context.span_id
