@@ -124,8 +124,10 @@ def _decided(config: LoopConfig, state: LoopState, decision: PlaneDecision) -> M
         return _stopped(state, decision)
     match decision.action:
         case ModelCall(request=request):
-            state = replace(state, model_steps=state.agent.step_number, allowed=request)
-            return _ask(state, CallModel(config.protocol.sent(request, state.attempt), state.attempt))
+            sent = config.protocol.sent(request, state.attempt)
+            agent = replace(state.agent, spending=state.agent.spending.reserving(sent))
+            state = replace(state, agent=agent, model_steps=agent.step_number, allowed=request)
+            return _ask(state, CallModel(sent, state.attempt))
         case ModelAnswer(response=response):
             return _check_form(config, state, numbered(response, state.agent.step_number))
         case ToolUse(call=call):

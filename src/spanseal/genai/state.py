@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from spanseal.genai.messages import LLMResponse, Message, Part, Text, ToolCall, ToolResult, Usage
+from spanseal.genai.messages import ChatRequest, LLMResponse, Message, Part, Text, ToolCall, ToolResult, Usage
 from spanseal.genai.plain import digest_of_plain, plain
 
 __all__ = ["AgentState", "Message", "Spending", "ToolOutcome", "estimate_tokens"]
@@ -51,6 +51,8 @@ class ToolOutcome:
 class Spending:
     """What the run has used so far: tokens of every answer, also of those that a check refused.
 
+    ``reserved_tokens`` are set aside for the call that runs now and settled by its answer; after a call that failed
+    they stay, since nobody knows what the provider counted.
     ``estimated`` is true once a provider told no counts and ours (four characters a token) took their place.
     """
 
@@ -59,12 +61,17 @@ class Spending:
     model_calls: int = 0
     refused_answers: int = 0
     tool_calls: int = 0
+    reserved_tokens: int = 0
     estimated: bool = False
 
     @property
     def tokens(self) -> int:
         """Input and output together."""
         return self.input_tokens + self.output_tokens
+
+    def reserving(self, request: ChatRequest) -> Spending:
+        """With the estimate of ``request`` and its ``max_tokens`` set aside."""
+        return replace(self, reserved_tokens=estimate_tokens(request.messages) + (request.max_tokens or 0))
 
     def with_answer(self, response: LLMResponse, sent: tuple[Message, ...]) -> Spending:
         """With one more model call settled; ``sent`` is what the estimate is made from where counts are missing."""
@@ -79,6 +86,7 @@ class Spending:
             input_tokens=self.input_tokens + (estimate_tokens(sent) if read is None else read),
             output_tokens=self.output_tokens + (estimate_tokens((response.message,)) if written is None else written),
             model_calls=self.model_calls + 1,
+            reserved_tokens=0,
             estimated=self.estimated or guessed,
         )
 

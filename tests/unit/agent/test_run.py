@@ -323,3 +323,20 @@ def test_impossible_arguments_are_refused(options: dict[str, Any]) -> None:
 def test_an_empty_question_is_refused() -> None:
     with pytest.raises(UsageError, match="question is empty"):
         VerifiableAgent(TinyModel()).run("")
+
+
+def test_tokens_are_reserved_before_a_call_and_settled_by_its_answer() -> None:
+    seen: list[int] = []
+
+    class Watch(ControlPolicy):
+        seams = frozenset({"before_model", "after_model"})
+
+        def decide(self, seam: Seam, state: AgentState, action: Action) -> ControlResult:
+            seen.append(state.spending.reserved_tokens)
+            return self.allow()
+
+    result = VerifiableAgent(TinyModel("x"), max_tokens=50, control=ControlPlane([Watch()])).run("a" * 40)
+    assert (seen, result.state.spending.reserved_tokens) == ([0, 0], 0)
+    failed = VerifiableAgent(TinyModel(ProviderTimeoutError("late")), max_tokens=50).run("a" * 40)
+    assert failed.state.spending.reserved_tokens == 14 + 50
+    assert failed.usage.input_tokens == 0

@@ -43,7 +43,7 @@ class TokenBudgetPolicy(ControlPolicy):
         if spent.decision.value != "allow" or not isinstance(action, ModelCall):
             return spent
         request = action.request
-        budget = Budget(self.max_tokens, used=state.total_tokens)
+        budget = Budget(self.max_tokens, used=state.total_tokens, reserved=state.spending.reserved_tokens)
         asked = estimate_tokens(request.messages) + sum(map(_tokens_of, request.tools))
         answer = self.answer_reserve if request.max_tokens is None else request.max_tokens
         if budget.fits(asked + answer):
