@@ -89,13 +89,13 @@ def _list(reader: RunReader) -> None:
 
 def _picture(output: Output, reader: RunReader, run: Run, step: Step | None) -> None:
     from spanseal.replay.render.step import step_view
-    from spanseal.replay.render.tree import head, shortened, tree
+    from spanseal.replay.render.tree import head, tree
 
     output.verdict(reader)
     if step is None:
         output.lines(tree(run, output.width, output.marks))
     else:
-        output.lines(shortened(line, output.width, output.marks) for line in head(run, output.marks))
+        output.lines(head(run, output.width, output.marks))
         output.lines(step_view(step, output.width, output.marks))
     output.notes(reader)
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from spanseal.replay.render.text import Marks, safe
 from spanseal.replay.render.words import as_json, count, duration, tokens
-from spanseal.replay.run import Call, Check, Decision, Other, Part, Step, ToolUse, Verification
+from spanseal.replay.run import Call, Check, Decision, Other, Part, PolicyResult, Step, ToolUse, Verification
 from spanseal.replay.sources.base import Content
 
 _DECISION_STYLE: Final = {"allow": "dim", "modify": "yellow", "escalate": "bold magenta", "halt": "bold red"}
@@ -20,22 +20,27 @@ _REPLAY_STYLE: Final = {"exact": "green", "semantic": "yellow", "no": "dim"}
 
 @dataclass(slots=True)
 class Label:
-    """A line with what hangs below it."""
+    """A line with what hangs below it: reasons and errors in full, then content that may be cut."""
 
     line: Text
+    whole: list[Text] = field(default_factory=list[Text])
     below: list[Text] = field(default_factory=list[Text])
 
 
 def label(part: Part, marks: Marks, usual: Content = "open") -> Label:
     """The label of any part; its content is made safe here. Content in another state than ``usual`` is said."""
     made = _MAKERS.get(type(part), _other)(part, marks)
-    if part.error and not isinstance(part, Verification):
+    if part.error and not _says_why(part):
         made.line.append(f" {marks.dot} error", "bold red")
-    if part.error and not (isinstance(part, Verification) and part.checks):  # whose checks say it already
-        made.below.insert(0, Text(f"{marks.bad} ", "bold red").append(safe(part.error, marks), "red"))
+        made.whole.append(Text(f"{marks.bad} ", "bold red").append(safe(part.error, marks), "red"))
     if part.content != usual and not isinstance(part, Step) and not (isinstance(part, Other) and part.missing):
         made.line.append(f" {marks.dot} content {part.content}", "yellow")
     return made
+
+
+def _says_why(part: Part) -> bool:
+    """Whether the label itself tells what the span's error says: a policy's reason, the failed checks."""
+    return (isinstance(part, Decision) and bool(part.policy)) or (isinstance(part, Verification) and bool(part.checks))
 
 
 def _step(part: Part, marks: Marks) -> Label:
@@ -65,7 +70,7 @@ def _call(part: Part, marks: Marks) -> Label:
         for call in part.response.tool_calls:
             wish = f"{safe(call.name, marks)}({safe(call.arguments, marks)})"
             below.append(Text("wants ", "dim").append(wish, "default"))
-    return Label(line, below)
+    return Label(line, below=below)
 
 
 def _tool(part: Part, marks: Marks) -> Label:
@@ -79,7 +84,7 @@ def _tool(part: Part, marks: Marks) -> Label:
     for kind, value in (("given ", part.arguments), ("gave ", part.result)):
         if value is not None:
             below.append(Text(kind, "dim").append(safe(as_json(value), marks), "default"))
-    return Label(line, below)
+    return Label(line, below=below)
 
 
 def _verification(part: Part, marks: Marks) -> Label:
@@ -115,16 +120,26 @@ def _decision(part: Part, marks: Marks) -> Label:
         return Label(line)
     if part.policy:
         line.append(f" by {safe(part.policy, marks)}")
-    if part.reason:
-        line.append(f": {safe(part.reason, marks)}")
+    whole = [Text(safe(part.reason, marks))] if part.reason else []
     below: list[Text] = []
     if part.modifications:
         below.append(Text("changed ", "dim").append(safe(as_json(part.modifications), marks), "default"))
-    for told in part.policies:
-        again = f" (round {told.round})" if told.round > 1 else ""
-        said = f"{safe(told.policy, marks)}{again}: {safe(told.decision, marks)}"
-        below.append(Text(f"{said} {safe(told.reason, marks)}".rstrip(), "dim"))
-    return Label(line, below)
+    return Label(line, whole + [_policy(told, marks) for told in part.policies if _adds(told, part)], below)
+
+
+def quiet_policies(part: Decision, marks: Marks) -> list[Text]:
+    """What the other policies said, those that allowed and the winner: the label leaves them out."""
+    return [_policy(told, marks) for told in part.policies if not _adds(told, part)]
+
+
+def _adds(told: PolicyResult, part: Decision) -> bool:
+    return told.decision != "allow" and told.policy != part.policy
+
+
+def _policy(told: PolicyResult, marks: Marks) -> Text:
+    again = f" (round {told.round})" if told.round > 1 else ""
+    said = f"{safe(told.policy, marks)}{again}: {safe(told.decision, marks)}"
+    return Text(f"{said} {safe(told.reason, marks)}".rstrip(), "dim")
 
 
 def _other(part: Part, marks: Marks) -> Label:

@@ -12,11 +12,11 @@ from typing import Final
 from rich.text import Text
 
 from spanseal.replay.render.block import block, wrapped
-from spanseal.replay.render.labels import label
+from spanseal.replay.render.labels import label, quiet_policies
 from spanseal.replay.render.text import FANCY, Marks, safe
 from spanseal.replay.render.tree import shortened
 from spanseal.replay.render.words import as_json, message_text
-from spanseal.replay.run import Call, Part, Step, ToolUse
+from spanseal.replay.run import Call, Decision, Part, Step, ToolUse
 
 _REPLAY: Final = {"exact": "exact", "semantic": "the request is not exact", "no": "the request is not whole"}
 
@@ -32,12 +32,13 @@ def step_view(step: Step, width: int = 100, marks: Marks = FANCY) -> Iterator[Te
         if isinstance(part, Call):
             yield from _call(part, width, marks)
         elif isinstance(part, ToolUse):
-            if part.error:
-                yield from wrapped(Text("  ").append(made.below[0]), width, "    ")
+            for text in made.whole:
+                yield from wrapped(Text("  ").append(text), width, "    ")
             yield from block("given", as_json(part.arguments) if part.arguments is not None else "", width, marks)
             yield from block("gave", as_json(part.result) if part.result is not None else "", width, marks)
         else:
-            for text in made.below:
+            quiet = quiet_policies(part, marks) if isinstance(part, Decision) else []
+            for text in (*made.whole, *made.below, *quiet):
                 yield from wrapped(Text("  ").append(text), width, "    ")
 
 

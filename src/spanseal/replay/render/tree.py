@@ -20,6 +20,7 @@ from spanseal.replay.run import Node, Run
 
 _CLOCK: Final = 9
 _MOST: Final = 20
+_SHORT: Final = 24
 GRADES: Final = {
     "complete": "green",
     "unnumbered": "yellow",
@@ -38,7 +39,8 @@ _UNREADABLE: Final = {
 
 def tree(run: Run, width: int = 100, marks: Marks = FANCY) -> Iterator[Text]:
     """The lines of the picture, none wider than ``width`` cells."""
-    for line in _picture(run, marks):
+    yield from head(run, width, marks)
+    for line in _picture(run, width, marks):
         yield shortened(line, width, marks)
     for message in run.answer:
         yield from block("answer", message_text(message), width, marks, "bold", _MOST)
@@ -61,28 +63,34 @@ def notes(found: Sequence[Note], width: int, marks: Marks) -> Iterator[Text]:
         yield from wrapped(Text(f"{marks.warn} ", "yellow").append(safe(str(note), marks), "default"), width)
 
 
-def _picture(run: Run, marks: Marks) -> Iterator[Text]:
-    yield from head(run, marks)
+def _picture(run: Run, width: int, marks: Marks) -> Iterator[Text]:
     for message in run.question:
         yield _said(message.role, message_text(message), marks)
     yield Text("")
     for node in run.tree:
-        yield from _node(node, run, "", "", "", marks)
+        yield from _node(node, run, "", "", "", width, marks)
     yield Text("")
 
 
-def head(run: Run, marks: Marks) -> Iterator[Text]:
+def head(run: Run, width: int, marks: Marks) -> Iterator[Text]:
     """Who ran, how it ended, how long it took, and how whole the record is."""
+    for line in _head(run, marks):
+        yield from wrapped(line, width, "    ")
+
+
+def _head(run: Run, marks: Marks) -> Iterator[Text]:
     line = Text("run ", "dim").append(safe(run.run_id, marks), "bold")
     yield line.append(f" {safe(run.agent, marks)}", "bold cyan")
     outcome = safe(run.outcome, marks) or "no outcome recorded"
     line = Text("  ").append(outcome, OUTCOMES.get(run.outcome, "bold red" if run.outcome else "yellow"))
-    if run.stop_reason:
+    if run.stop_reason and len(run.stop_reason) <= _SHORT:
         line.append(f" ({safe(run.stop_reason, marks)})")
     counted = [_took(run), count(len(run.steps), "step"), count(len(run.calls), "call")]
     counted += [count(len(run.tools), "tool use"), tokens(total(run.calls), marks.arrow)]
     line.append("".join(f" {marks.dot} {word}" for word in counted if word), "dim")
     yield line
+    if len(run.stop_reason) > _SHORT and run.stop_reason not in run.error:
+        yield Text(f"  {safe(run.stop_reason, marks)}")
     line = Text("  record ").append(run.grade, GRADES[run.grade])
     line.append(f" {marks.dot} {count(run.span_count, 'span')} {marks.dot} started {instant(run.started)}", "dim")
     yield line
@@ -114,20 +122,23 @@ def _said(who: str, text: str, marks: Marks) -> Text:
     return Text(f"  {safe(who, marks)}: ", "dim").append(safe(text.strip(), marks), "default")
 
 
-def _node(node: Node, run: Run, lead: str, sign: str, beside: str, marks: Marks) -> Iterator[Text]:
+def _node(
+    node: Node, run: Run, lead: str, sign: str, beside: str, width: int, marks: Marks
+) -> Iterator[Text]:
     made = label(node.part, marks, run.content)
     clock = Text(_since(node.part.started, run.started), "dim")
     yield clock.append(lead + sign, "dim").append(beside, "magenta").append(made.line)
     inner = lead + {marks.tee: marks.pipe, marks.last: " " * len(marks.last)}.get(sign, "")
-    for text in made.below:
-        bar = marks.pipe if node.children else " " * len(marks.pipe)
-        yield Text(" " * _CLOCK, "dim").append(inner + bar, "dim").append(text)
+    bar = Text(" " * _CLOCK + inner + (marks.pipe if node.children else " " * len(marks.pipe)), "dim")
+    room = max(width - bar.cell_len, 20)
+    for text in (*(part for line in made.whole for part in wrapped(line, room)), *made.below):
+        yield bar.copy().append(text)
     latest = 0
     for index, child in enumerate(node.children):
         overlaps = latest > child.part.started > 0
         latest = max(latest, child.part.ended or 0)
         branch = marks.last if index == len(node.children) - 1 else marks.tee
-        yield from _node(child, run, inner, branch, f"{marks.beside} " if overlaps else "", marks)
+        yield from _node(child, run, inner, branch, f"{marks.beside} " if overlaps else "", width, marks)
 
 
 def _since(started: int, zero: int) -> str:
