@@ -56,7 +56,7 @@ def _follow(tail: Tail, sealer: Sealer, totals: Totals, *, quiet: bool) -> None:
 
     from spanseal.sealer.service_tail import seal_on
 
-    logging.basicConfig(format="%(message)s")
+    logging.basicConfig(format="%(message)s", level=logging.INFO)
     stop = threading.Event()
     said = 0
 

@@ -10,8 +10,8 @@ from typing import Final
 
 from spanseal.errors import StoreError, StoreStoppedError
 from spanseal.sealer.group_commit import Seals
-from spanseal.sealer.seal import SealReport
-from spanseal.sealer.tail import Gap, Tail
+from spanseal.sealer.seal import InputLine, SealReport
+from spanseal.sealer.tail import Tail
 from spanseal.sealer.tail_files import Unread
 
 POLL: Final = 0.5
@@ -42,11 +42,12 @@ def seal_once(tail: Tail, sealer: Seals, totals: Totals) -> None:
 
     Looks twice, so that a file that was renamed between being listed and being opened is not left out.
     """
+    gaps = _Gaps(tail, sealer)
     for _ in range(2):
         for batch in tail.poll():
+            gaps.seal()
             totals.add(sealer.seal(batch))
-    for gap in tail.gaps:
-        sealer.note_gap(gap.source, gap.sealed, gap.seen, gap.reason)
+        gaps.seal()
 
 
 def seal_on(
@@ -62,22 +63,40 @@ def seal_on(
 
     ``after`` is called after each look at the files, every ``interval`` seconds. Raises StoreStoppedError only.
     """
-    said: set[Unread | Gap] = set()
+    gaps = _Gaps(tail, sealer)
+    said: set[Unread] = set()
     while not stop.is_set():
         for batch in tail.poll():
-            if not _patiently(lambda batch=batch: totals.add(sealer.seal(batch)), stop):
+
+            def seal(batch: list[InputLine] = batch) -> None:
+                gaps.seal()
+                totals.add(sealer.seal(batch))
+
+            if not _patiently(seal, stop) or stop.is_set():
                 return
+        _patiently(gaps.seal, stop)
         for unread in tail.unread:
             if unread not in said:
                 said.add(unread)
                 log.warning("%s: %s", unread.path, unread.why)
-        for gap in tail.gaps:
-            if gap not in said:
-                said.add(gap)
-                log.warning("%s: after byte %d: %s", gap.path, gap.sealed, gap.reason)
-                _patiently(lambda gap=gap: sealer.note_gap(gap.source, gap.sealed, gap.seen, gap.reason), stop)
         after()
         stop.wait(interval)
+
+
+class _Gaps:
+    """Seals what a tail found missing, before the lines that were read instead: a crash cannot hide the gap."""
+
+    def __init__(self, tail: Tail, sealer: Seals) -> None:
+        self._tail, self._sealer = tail, sealer
+        self._sealed = 0
+
+    def seal(self) -> None:
+        """Seal the gaps found since the last call."""
+        while self._sealed < len(self._tail.gaps):
+            gap = self._tail.gaps[self._sealed]
+            self._sealer.note_gap(gap.source, gap.sealed, gap.seen, gap.reason)
+            log.info("%s: after byte %d: %s", gap.path, gap.sealed, gap.reason)
+            self._sealed += 1
 
 
 def _patiently(seal: Callable[[], None], stop: threading.Event) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from tests.unit.sealer.sinks import MemorySealer, export
 
 from spanseal.errors import StoreError, StoreLockedError, StoreStoppedError, UsageError
 from spanseal.sealer.keys import SealerKeys, make_keys
-from spanseal.sealer.seal import Sealer
+from spanseal.sealer.seal import InputLine, Sealer, SealReport
 from spanseal.sealer.service_address import bind, demand_token, parse_listen, read_token
 from spanseal.sealer.service_store import open_writer
 from spanseal.sealer.service_tail import Totals, seal_on, seal_once
@@ -128,9 +128,42 @@ def test_a_file_cut_short_while_followed_is_noted_once(folder: Path, caplog: pyt
     sealer, file = MemorySealer(), folder / "spans.jsonl"
     file.write_bytes(export(1) + b"\n" + export(2) + b"\n")
     tail = Tail([folder], sealer.position)
+    caplog.set_level("INFO")
     follow(sealer, tail, lambda: len(sealer.gaps) == 1, lambda: file.write_bytes(export(3) + b"\n"))
     assert sealer.gaps[0][1] == len(export(1)) + len(export(2)) + 2
     assert [record.getMessage().count("never truncate") for record in caplog.records] == [1]
+    tail.close()
+
+
+def test_a_gap_is_sealed_before_the_lines_that_took_its_place(folder: Path) -> None:
+    class CrashingSealer(MemorySealer):
+        def seal(self, lines: Sequence[InputLine]) -> SealReport:
+            if self.gaps:
+                raise StoreStoppedError("killed here")
+            return super().seal(lines)
+
+    sealer, file = CrashingSealer(), folder / "spans.jsonl"
+    file.write_bytes(export(1) + b"\n" + export(2) + b"\n")
+    tail = Tail([folder], sealer.position)
+    seal_once(tail, sealer, Totals())
+    file.write_bytes(export(3) + b"\n")
+    with pytest.raises(StoreStoppedError):
+        seal_once(tail, sealer, Totals())
+    assert len(sealer.gaps) == 1
+    tail.close()
+
+
+def test_the_end_does_not_wait_for_the_whole_backlog(folder: Path) -> None:
+    class EndingSealer(MemorySealer):
+        def seal(self, lines: Sequence[InputLine]) -> SealReport:
+            stop.set()
+            return super().seal(lines)
+
+    stop, sealer = threading.Event(), EndingSealer()
+    (folder / "spans.jsonl").write_bytes(b"".join(export(number) + b"\n" for number in range(1000)))
+    tail = Tail([folder], sealer.position)
+    seal_on(tail, sealer, Totals(), stop, interval=0.001)
+    assert 0 < len(sealer.lines) < 1000
     tail.close()
 
 
