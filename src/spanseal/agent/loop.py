@@ -30,7 +30,7 @@ from spanseal.agent.moves import (
     RunTool,
     ToolDone,
 )
-from spanseal.agent.protocols import ActionProtocol, NativeProtocol, Reading
+from spanseal.agent.protocols import ActionProtocol, NativeProtocol, Reading, possible_tools
 from spanseal.agent.wishes import numbered, parsed_arguments, refused_turns
 from spanseal.control.action import FinalAnswer, ModelAnswer, ModelCall, ToolAnswer, ToolUse, action_digest
 from spanseal.control.plane import PlaneDecision
@@ -131,7 +131,7 @@ def _decided(config: LoopConfig, state: LoopState, decision: PlaneDecision) -> M
         case ModelAnswer(response=response):
             return _check_form(config, state, numbered(response, state.agent.step_number))
         case ToolUse(call=call):
-            offered = state.allowed.tools if state.allowed else ()
+            offered = possible_tools(state.allowed) if state.allowed else ()
             return _ask(state, RunTool(call, tuple(tool.name for tool in offered)))
         case ToolAnswer(call=call, result=result):
             agent = state.agent.adding(config.protocol.observed(call, result))

@@ -31,8 +31,8 @@ class ActionProtocol(Protocol):
     """The language between loop and model.
 
     Control decides on a request in these common terms, ``tools`` and ``tool_choice`` (None or ``auto``,
-    ``required``: a tool must be called, ``none``: only the answer is left); :meth:`sent` puts it into the
-    protocol's own.
+    ``required``: a tool must be called, ``none``: only the answer is left, or the name of the tool to call);
+    :meth:`sent` puts it into the protocol's own.
     """
 
     def system(self, instructions: str, tools: Sequence[ToolSpec]) -> str:
@@ -70,8 +70,7 @@ class NativeProtocol:
         return request if request.tools or request.tool_choice is None else replace(request, tool_choice=None)
 
     def checks(self, request: ChatRequest) -> tuple[VerificationCheck, ...]:
-        required = request.tool_choice == "required" and request.tools
-        return (ToolRequiredCheck([tool.name for tool in request.tools]),) if required else ()
+        return () if _may_answer(request) else (ToolRequiredCheck([tool.name for tool in possible_tools(request)]),)
 
     def read(self, response: LLMResponse, step: int) -> Reading:
         return Reading(response.tool_calls, "" if response.tool_calls else response.text)
@@ -133,10 +132,10 @@ class JSONProtocol:
 
 def possible_tools(request: ChatRequest) -> tuple[ToolSpec, ...]:
     """The tools that the model may call now: none, one, or all that are offered, as ``tool_choice`` says."""
-    choice = request.tool_choice
-    if choice in (None, "auto", "required"):
-        return request.tools
-    return tuple(tool for tool in request.tools if tool.name == choice)
+    if request.tool_choice == "none":
+        return ()
+    named = tuple(tool for tool in request.tools if tool.name == request.tool_choice)
+    return named or request.tools
 
 
 def _may_answer(request: ChatRequest) -> bool:

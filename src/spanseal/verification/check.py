@@ -13,8 +13,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from spanseal.errors import UsageError
 from spanseal.genai.messages import LLMResponse
 
 Severity = Literal["info", "warning", "error"]
@@ -32,6 +33,10 @@ class VerificationResult:
     message: str = ""
     severity: Severity = "error"
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        if self.severity not in get_args(Severity):
+            raise UsageError(f"{self.check_name}: severity is info, warning or error, not {self.severity!r}")
 
     @property
     def fails(self) -> bool:

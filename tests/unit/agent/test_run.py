@@ -340,3 +340,16 @@ def test_tokens_are_reserved_before_a_call_and_settled_by_its_answer() -> None:
     failed = VerifiableAgent(TinyModel(ProviderTimeoutError("late")), max_tokens=50).run("a" * 40)
     assert failed.state.spending.reserved_tokens == 14 + 50
     assert failed.usage.input_tokens == 0
+
+
+@pytest.mark.parametrize("choice", ["none", "multiply"])
+def test_a_tool_choice_by_control_is_held_whatever_the_provider_does(choice: str) -> None:
+    class Choose(ControlPolicy):
+        def decide(self, seam: Seam, state: AgentState, action: Action) -> ControlResult:
+            return self.allow() if state.tool_calls else self.modify("only that", tool_choice=choice)
+
+    model = TinyModel([call("broken", "a"), call("multiply", "b", a=1, b=2)], "done")
+    agent = VerifiableAgent(model, tools=[multiply, broken], control=ControlPlane([Choose()]))
+    result = agent.run("?")
+    ran = [outcome.attempts for outcome in result.tool_calls]
+    assert ran == {"none": [0, 0], "multiply": [0, 1]}[choice]

@@ -31,6 +31,13 @@ class Broken(VerificationCheck):
         raise LookupError("no dictionary")
 
 
+class Odd(VerificationCheck):
+    severity = "critical"  # type: ignore[assignment] # pyright: ignore - a user's mistake: would it pass silently?
+
+    def check(self, response: LLMResponse) -> VerificationResult:
+        return self.failed("wrong")
+
+
 class Sloppy(VerificationCheck):
     def check(self, response: LLMResponse) -> VerificationResult:
         return True  # type: ignore[return-value] - a user's mistake
@@ -66,6 +73,7 @@ def test_only_errors_fail(severity: Severity) -> None:
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize(("check", "words"), [
     (Broken(), "the check itself failed: LookupError: no dictionary"),
+    (Odd(), "severity is info, warning or error, not 'critical'"),
     (Sloppy(), "the check gave bool, not a VerificationResult"),
 ])
 def test_a_broken_check_is_a_failed_check_whatever_its_severity(
