@@ -73,6 +73,9 @@ class Attempt:
     @guarded
     def broke(self, error: BaseException) -> None:
         """Reading the body raised ``error``."""
+        if self._saw_done():  # the client drains what follows the answer, and gives up on it when it likes
+            self._over("complete", None, self.call.body_over)
+            return
         stopped = isinstance(error, _STOPS) or type(error).__name__ == "CancelledError"
         self._over("partial" if stopped else "failed", error, self.call.body_over)
 

@@ -5,9 +5,10 @@ May import genai, records, active and content.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
-import secrets
+from secrets import token_bytes
 from typing import Any, Final
 
 from opentelemetry.trace import Span
@@ -20,19 +21,23 @@ from spanseal.telemetry.active import active
 from spanseal.telemetry.content import set_content
 from spanseal.telemetry.masked_json import masked_list
 
-_SALT: Final = secrets.token_bytes(32)
+_SALT: Final = token_bytes(32)
 """Lives in this process only: digests can be compared within it and tell nothing outside."""
 
 
-def record_request(span: Span, wire: WireFormat, raw: bytes) -> None:
-    """Set every request attribute: the conventions', sizes, and with capture ``full`` the replay record."""
+def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str, ...] = ()) -> None:
+    """Set every request attribute: the conventions', sizes, and with capture ``full`` the replay record.
+
+    Where the client's own key occurs in the body it is struck out: such a call can be rebuilt in meaning only.
+    """
+    raw = without_keys(sent, secrets)
     body = _parsed(raw, loads_fast)
     for key, value in wire.request_attributes(body).items():
         span.set_attribute(key, value)
-    span.set_attribute(sc.LLM_REQUEST_BYTES, len(raw))
+    span.set_attribute(sc.LLM_REQUEST_BYTES, len(sent))
     span.set_attribute(sc.LLM_REQUEST_MESSAGES, len(as_list(body.get("messages"))))
     if active().capture != "full":
-        span.set_attribute(sc.LLM_REQUEST_DIGEST, hmac.digest(_SALT, raw, "sha256").hex()[:32])
+        span.set_attribute(sc.LLM_REQUEST_DIGEST, hmac.digest(_SALT, sent, "sha256").hex()[:32])
         return
     messages, tools = wire.input_messages(body), wire.tool_definitions(body)
     record = split(raw, body, messages, tools)
@@ -41,6 +46,8 @@ def record_request(span: Span, wire: WireFormat, raw: bytes) -> None:
         messages, tools = wire.input_messages(body), wire.tool_definitions(body)
         record = split(raw, body, messages, tools)
     _set_record(span, record)
+    if raw is not sent:
+        span.set_attribute(sc.LLM_REQUEST_SHA256, hashlib.sha256(sent).hexdigest())
     if body:
         set_content(span, sc.INPUT_MESSAGES, masked_list(messages), masked=True)
     if tools:
@@ -69,6 +76,18 @@ def model_of(body: object) -> str:
 
 
 _QUERY_SECRET: Final = re.compile(r"([?&](?:api[-_]?key|key|sig|signature|\w*token|code)=)[^&\s\"'>]+", re.IGNORECASE)
+
+
+def without_keys(data: bytes, secrets: tuple[str, ...]) -> bytes:
+    """``data`` without the client's own keys; short ones are words (``not-needed``, ``lm-studio``) and stay.
+
+    >>> without_keys(b"my key is key-1234567890abcdef", ("key-1234567890abcdef",))
+    b'my key is [redacted]'
+    """
+    for secret in secrets:
+        if len(secret) >= 16 and secret.encode() in data:
+            data = data.replace(secret.encode(), b"[redacted]")
+    return data
 
 
 def scrubbed(text: str, secret_texts: tuple[str, ...]) -> str:

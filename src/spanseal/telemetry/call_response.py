@@ -1,4 +1,4 @@
-"""What a chat span says about its answer, from the bytes that came back. May import genai, active and content."""
+"""What a chat span says about its answer, from the bytes that came back. May import genai, call_request and content."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from opentelemetry.trace import Span
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, render
+from spanseal.telemetry.call_request import without_keys
 from spanseal.telemetry.content import set_content
 
 
-def record_response(span: Span, wire: WireFormat, data: bytes, *, stream: bool) -> str:
+def record_response(
+    span: Span, wire: WireFormat, data: bytes, *, stream: bool, secrets: tuple[str, ...] = ()
+) -> str:
     """Set every response attribute and return what is wrong with the answer, in words; empty if nothing is.
 
     ``stream`` says that the bytes are an event stream or JSON lines; a cut one gives what had arrived.
     """
     span.set_attribute(sc.LLM_RESPONSE_BYTES, len(data))
+    data = without_keys(data, secrets)
     if stream:
         texts, rest = wire.split_stream(data)
         if rest:

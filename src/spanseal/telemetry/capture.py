@@ -91,7 +91,7 @@ class ModelCall:
     @guarded
     def _record_request(self, raw: bytes) -> None:
         if self.span.is_recording():
-            record_request(self.span, self._wire, raw)
+            record_request(self.span, self._wire, raw, self.target.secrets)
 
     @guarded
     def note(self, attempt: Attempt, error: BaseException | None = None) -> None:
@@ -156,7 +156,7 @@ class ModelCall:
         cause = error or (last.error if last is not None else None)
         fault = "" if last is None else self._record_answer(last)
         if cause is not None:
-            fail(self.span, error_type(cause), scrubbed(str(cause), self.target.secrets))
+            fail(self.span, error_type(cause), scrubbed(_described(cause), self.target.secrets))
         elif last is not None and last.status is not None and last.status >= 400:
             text = (last.body() or b"").decode("utf-8", "replace")
             fail(self.span, str(last.status), scrubbed(text, self.target.secrets))
@@ -171,7 +171,8 @@ class ModelCall:
         body = last.body()
         if last.status is None or body is None:
             return ""
-        return record_response(self.span, self._wire, body, stream=last.is_event_stream)
+        keys = self.target.secrets
+        return record_response(self.span, self._wire, body, stream=last.is_event_stream, secrets=keys)
 
 
 
@@ -257,6 +258,11 @@ def error_type(error: BaseException) -> str:
     if isinstance(status, int) and status >= 400:
         return str(status)
     return type(error).__qualname__
+
+
+def _described(error: BaseException) -> str:
+    cause = error.__cause__
+    return f"{error} ({cause})" if cause is not None and str(cause) else str(error)
 
 
 def _first(target: Target, model: str) -> dict[str, Any]:

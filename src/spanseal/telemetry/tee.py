@@ -42,9 +42,15 @@ class _Tee:
     def __init__(self, stream: Any, attempt: Attempt) -> None:
         self._stream = stream
         self._attempt = attempt
+        self._read = False
+
+    def _first_reading(self) -> bool:
+        """The client reads on after the end mark to drain the connection: what comes then is no answer."""
+        first, self._read = not self._read, True
+        return first
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_stream", "_attempt"):
+        if name in ("_stream", "_attempt", "_read"):
             raise AttributeError(name)
         return getattr(self._stream, name)
 
@@ -56,7 +62,7 @@ class _Tee:
 
 class _SyncTee(_Tee):
     def __iter__(self) -> Iterator[bytes]:
-        return _SyncReader(iter(self._stream), self._attempt)
+        return _SyncReader(iter(self._stream), self._attempt, self._first_reading())
 
     def close(self) -> None:
         try:
@@ -67,7 +73,7 @@ class _SyncTee(_Tee):
 
 class _AsyncTee(_Tee):
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return _AsyncReader(aiter(self._stream), self._attempt)
+        return _AsyncReader(aiter(self._stream), self._attempt, self._first_reading())
 
     async def aclose(self) -> None:
         try:
@@ -77,8 +83,9 @@ class _AsyncTee(_Tee):
 
 
 class _SyncReader:
-    def __init__(self, source: Iterator[bytes], attempt: Attempt) -> None:
+    def __init__(self, source: Iterator[bytes], attempt: Attempt, keep: bool) -> None:
         self._source = source
+        self._keep = keep
         self._attempt = attempt
 
     def __iter__(self) -> _SyncReader:
@@ -93,7 +100,8 @@ class _SyncReader:
         except BaseException as error:
             self._attempt.broke(error)
             raise
-        self._attempt.chunk(data)
+        if self._keep:
+            self._attempt.chunk(data)
         return data
 
     def close(self) -> None:
@@ -105,8 +113,9 @@ class _SyncReader:
 class _AsyncReader:
     """httpx2 asks whether the iterator is an asynchronous generator, so it has a generator's methods too."""
 
-    def __init__(self, source: Any, attempt: Attempt) -> None:
+    def __init__(self, source: Any, attempt: Attempt, keep: bool) -> None:
         self._source = source
+        self._keep = keep
         self._attempt = attempt
 
     def __aiter__(self) -> _AsyncReader:
@@ -135,5 +144,6 @@ class _AsyncReader:
         except BaseException as error:
             self._attempt.broke(error)
             raise
-        self._attempt.chunk(data)
+        if self._keep:
+            self._attempt.chunk(data)
         return data
