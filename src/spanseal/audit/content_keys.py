@@ -9,7 +9,7 @@ Format of a key file (mode 0600; integers big-endian; ``content/<name>.key``, th
 Wrapping 0 keeps the key as it is, protected by the folder's permissions alone; other schemes (a key service, a
 passphrase) get numbers of their own. A key is on disk, file and folder synced, before any frame uses it. ``forget``
 replaces the file by a tombstone, so that a late resend of an erased scope is sealed without content. May import the
-standard library and ``commitments``.
+standard library, ``commitments`` and ``store_disk``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import Final
 
 from spanseal.audit.commitments import KEY_BYTES
 from spanseal.audit.leaf_codec import Cursor, pack_text8
+from spanseal.audit.store_disk import RealDisk
 from spanseal.effects import Effects
 from spanseal.errors import FormatError, TrustError
 
@@ -34,6 +35,7 @@ WRAP_NONE: Final = 0
 
 _PLAIN_NAME: Final = re.compile(r"(run|trace|raw):([0-9a-f]{16,64})")
 _CACHED: Final = 8192
+_DISK: Final = RealDisk()
 
 
 class ErasedScopeError(TrustError):
@@ -64,7 +66,7 @@ class ContentKeys:
         self.directory = Path(directory)
         self.whole = whole
         self._effects = effects or Effects()
-        self._cache: OrderedDict[str, bytes] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[bytes, int]] = OrderedDict()
 
     def key_for(self, scope: str, *, create: bool = False) -> bytes | None:
         """The scope's 32-byte key; None if there is none (never made, withheld, or forgotten).
@@ -73,7 +75,7 @@ class ContentKeys:
         """
         cached = self._cache.get(scope)
         if cached is not None:
-            return cached
+            return cached[0]
         state, key = self._read(scope)
         if state == STATE_FORGOTTEN:
             return None
@@ -88,12 +90,15 @@ class ContentKeys:
         return scope not in self._cache and self._read(scope)[0] == STATE_FORGOTTEN
 
     def ensure(self, scopes: Iterable[str]) -> dict[str, bytes | None]:
-        """Keys of all these scopes, made where missing, all durable on return; None for forgotten ones."""
+        """Keys of all these scopes, made where missing, all durable on return; None for forgotten ones.
+
+        What another process forgot meanwhile is noticed. StoreStoppedError if the disk cannot make a key durable,
+        OSError if it is full.
+        """
         found: dict[str, bytes | None] = {}
         made = False
         for scope in scopes:
-            key = self._cache.get(scope)
-            state = STATE_KEY
+            state, key = STATE_KEY, self._still_there(scope)
             if key is None:
                 state, key = self._read(scope)
             if state is None:
@@ -102,7 +107,7 @@ class ContentKeys:
                 made = True
             found[scope] = key
         if made:
-            _sync_directory(self.directory)
+            self.sync()
         for scope, key in found.items():
             if key is not None:
                 self._remember(scope, key)
@@ -119,7 +124,7 @@ class ContentKeys:
         descriptor = os.open(path, os.O_RDWR) if had_key else -1
         try:
             self._write(scope, STATE_FORGOTTEN, b"")
-            _sync_directory(self.directory)
+            self.sync()
             if had_key:
                 os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
                 os.fsync(descriptor)
@@ -128,8 +133,19 @@ class ContentKeys:
                 os.close(descriptor)
         return had_key
 
+    def sync(self) -> None:
+        """The names of all keys are on the disk when this returns."""
+        _DISK.sync_folder(self.directory)
+
+    def _still_there(self, scope: str) -> bytes | None:
+        """The remembered key, if its file is the one that was read: forgetting puts another one in its place."""
+        cached = self._cache.get(scope)
+        if cached is None or _inode(self.directory / key_file_name(scope)) != cached[1]:
+            return None
+        return cached[0]
+
     def _remember(self, scope: str, key: bytes) -> None:
-        self._cache[scope] = key
+        self._cache[scope] = (key, _inode(self.directory / key_file_name(scope)))
         if len(self._cache) > _CACHED:
             self._cache.popitem(last=False)
 
@@ -152,8 +168,8 @@ class ContentKeys:
         data = _encode_key_file(scope, state, key, self._effects.clock.time_ns())
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            os.write(descriptor, data)
-            os.fsync(descriptor)
+            _DISK.append(descriptor, data)
+            _DISK.sync(descriptor)
         finally:
             os.close(descriptor)
         temporary.replace(path)
@@ -184,9 +200,8 @@ def _decode_key_file(data: bytes, scope: str) -> tuple[int, bytes | None]:
     return state, key
 
 
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
+def _inode(path: Path) -> int:
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return path.stat().st_ino
+    except OSError:
+        return -1

@@ -15,7 +15,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -132,6 +132,11 @@ class StoreWriter:
             self._catch_up_index(0)
             return self._index.find(*ids)
 
+    def keys_for(self, scopes: Iterable[str]) -> dict[str, bytes | None]:
+        """The content keys of these scopes, made and durable; None for erased scopes. Raises like :meth:`append`."""
+        with self._guard():
+            return self.content_keys.ensure(scopes)
+
     def append(self, frame: BuiltFrame) -> None:
         """Store a frame, durable on return; it is not yet under a signed head.
 
@@ -183,6 +188,7 @@ class StoreWriter:
 
     def _recover(self) -> None:
         with self._guard():
+            self.content_keys.sync()
             found = recover(self.root, self._tiles, (self._index.size, self._index.root))
             self._check_identity(found)
             history = read_history_state(self.root, found)

@@ -85,7 +85,7 @@ class Sealer:
 
     def _seal_frame(self, lines: Sequence[InputLine]) -> tuple[int, int, int]:
         cuts = [self._cut(line) for line in lines]
-        keys = self._writer.content_keys.ensure(sorted({scope for cut in cuts for scope in cut.scopes}))
+        keys = self._writer.keys_for(sorted({scope for cut in cuts for scope in cut.scopes}))
         builder = FrameBuilder(self._writer.size, keys, self._writer.effects)
         seen: dict[tuple[str, str], list[IndexRow]] = {}
         spans = unparsable = 0

@@ -88,3 +88,10 @@ def test_a_key_file_under_another_name_is_refused(folder: Path) -> None:
     path.rename(folder / key_file_name(other))
     with pytest.raises(TrustError, match=f"it is the key of {RUN}"):
         ContentKeys(folder).key_for(other)
+
+
+def test_what_another_process_forgot_is_noticed(folder: Path) -> None:
+    sealer = ContentKeys(folder)
+    assert sealer.ensure((RUN,))[RUN] is not None
+    ContentKeys(folder).forget(RUN)
+    assert sealer.ensure((RUN,)) == {RUN: None}
