@@ -7,7 +7,7 @@ instrumented client is called inside after all, it takes the span over and this 
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from spanseal.genai import openai_chat
 from spanseal.genai.messages import ChatRequest, LLMResponse
@@ -44,7 +44,7 @@ class OwnSpan:
     @contextmanager
     def offered(self) -> Generator[None]:
         """Inside, the span is the current one, and the first instrumented client that is called takes it over."""
-        with offering(self._call):
+        with nullcontext() if self._call is None else offering(self._call):  # an outer adapter's offer stays
             yield
 
     def piece(self, text: str) -> None:
