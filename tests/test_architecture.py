@@ -32,6 +32,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
         "records",
         "genai",
         "settings",
+        "settings_values",
         "effects",
         "errors",
     )
