@@ -15,7 +15,7 @@ from spanseal.verification.checks.max_length import MaxLengthCheck
 from spanseal.verification.checks.not_empty import NotEmptyCheck
 from spanseal.verification.pipeline import VerificationPipeline
 
-QUESTIONS = ("How much is 128 plus 64?", "What does a lamp cost?", "Order two lamps.")
+QUESTIONS = ("How much is 128 plus 64?", "What does a lamp cost?", "Order 2 lamps.")
 
 INSTRUCTIONS = """You work in a shop. Examples:
 How much is 5 times 7? -> {"action": "calculator", "input": {"expression": "5 * 7"}}

@@ -11,6 +11,7 @@ import re
 from spanseal.agent.json_action import action_schema
 from spanseal.control.action import Action, FinalAnswer, ModelCall, Seam, ToolUse
 from spanseal.control.policy import ControlPolicy, ControlResult
+from spanseal.genai.messages import Message
 from spanseal.genai.state import AgentState
 
 ONLY_ANSWER = action_schema([])
@@ -31,7 +32,7 @@ class OnePathPolicy(ControlPolicy):
 
 
 class FreshRetryPolicy(ControlPolicy):
-    """Leaves the refused text out of the retry: a small model repeats what it reads. The feedback stays."""
+    """Sends the feedback, then the question, and not the refused text: a small model repeats what it read last."""
 
     name = "fresh_retry"
     seams: frozenset[Seam] = frozenset({"before_model"})
@@ -42,7 +43,9 @@ class FreshRetryPolicy(ControlPolicy):
         *before, refused, feedback = action.request.messages
         if refused.role != "assistant":
             return self.allow()
-        return self.modify("the refused text is not sent again", messages=(*before, feedback))
+        *earlier, question = before
+        again = Message("user", f"{feedback.text}\n\n{question.text}")
+        return self.modify("the refused text is not sent again, the question comes last", messages=(*earlier, again))
 
 
 class AskBeforeBuyingPolicy(ControlPolicy):
