@@ -83,6 +83,26 @@ def sealed_spans(running: Sealer) -> Counter[bytes]:
     return Counter(stored.raw for stored in StoreReader(running.store, ContentKeys(running.keys / "content")).spans())
 
 
+def verify(running: Sealer) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, "verify", running.store, "--trust", running.trust],
+        env={"SPANSEAL_STATE_DIR": str(running.state)}, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_a_store_that_is_being_written_verifies(tmp_path: Path) -> None:
+    with sealer(tmp_path) as running:
+        load = Load(running.url)
+
+        def look() -> None:
+            for _ in range(6):
+                verified = verify(running)
+                assert verified.returncode == 0, verified.stdout
+
+        load.run(look)
+        assert len(load.acknowledged) > 20
+
+
 def test_killed_under_load_everything_acknowledged_is_there_once(tmp_path: Path) -> None:
     spans = tmp_path / "spans"
     spans.mkdir()
@@ -137,11 +157,7 @@ def test_a_full_disk_refuses_what_it_cannot_hold_and_takes_it_when_there_is_room
         assert {client.post(f"{running.url}/v1/traces", content=export(n)).status_code for n in refused} == {200}
         running.service.stop()
         assert sealed_spans(running) == {span(number): 1 for number in answers}
-        verified = subprocess.run(
-            [COMMAND, "verify", running.store, "--trust", running.trust],
-            env={"SPANSEAL_STATE_DIR": str(running.state)}, capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
-        assert verified.returncode == 0, verified.stdout
+        assert verify(running).returncode == 0
 
 
 def test_sigterm_ends_in_order_and_a_second_sealer_is_refused(tmp_path: Path) -> None:

@@ -5,20 +5,22 @@ Imports ``tlog``, ``trust``, ``heads`` and ``store_layout``.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from spanseal.audit.heads import HeadMemory
-from spanseal.audit.store_layout import CHECKPOINT, HISTORY, HistoryEntry, read_history
+from spanseal.audit.store_layout import CHECKPOINT, HISTORY, HistoryEntry, read_at_most, read_history
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.keys import VKey
-from spanseal.audit.tlog.note import Note
+from spanseal.audit.tlog.note import MAX_NOTE, Note
 from spanseal.audit.trust import HeadError, Trust
 from spanseal.audit.verify_report import Report
 from spanseal.errors import FormatError
 
 _TRIES = 20
+_PAUSE = 0.01
 OPENING_SIZE = 2
 """Leaves of a log that was only begun: its key event and the batch leaf of that frame."""
 
@@ -38,9 +40,10 @@ def read_head(root: Path, report: Report) -> FoundHead:
     data, end = b"", 0
     for _ in range(_TRIES):
         end = history.stat().st_size if history.is_file() else 0
-        data = path.read_bytes() if path.is_file() else b""
+        data = read_at_most(path, MAX_NOTE) if path.is_file() else b""
         if end >= len(data) and _piece(history, end - len(data) - 1, end) == data + b"\n":
             break
+        time.sleep(_PAUSE)  # a sealer that goes on is between checkpoint and history
     try:
         return FoundHead(data, Checkpoint.parse(Note.parse(data).text) if data else None, end)
     except FormatError as error:

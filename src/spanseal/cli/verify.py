@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -18,12 +19,16 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from spanseal.audit.content_keys import ContentKeys
+    from spanseal.audit.heads import HeadMemory
     from spanseal.audit.trust import Pin, Trust
     from spanseal.audit.verify import Verdict
     from spanseal.replay.render.text import Marks
 
 _NO_WITNESS: Final = "no-witness"
 _LONGEST_ORIGIN: Final = 4096
+_BETWEEN_WRITES: Final = frozenset({"write-interrupted", "unsigned-tail", "torn-tail"})
+_LOOKS: Final = 6
+_PAUSE: Final = 0.1
 
 
 def verify(
@@ -36,19 +41,42 @@ def verify(
     """Check every byte of an audit store. Exit code 0: as it was signed; 1: it is not; 2: it cannot be judged."""
     from spanseal.audit.heads import HeadMemory
     from spanseal.audit.trust import Trust, pin_for
-    from spanseal.audit.verify import verify_store
 
     origin = _origin(store)
     pin = pin_for(origin, settings.state_dir()) if origin else None
     believed = trust if trust is not None else pin.trust_path if pin is not None else None
     trusted = Trust.load(believed) if believed is not None else None
     memory = HeadMemory(heads if heads is not None else settings.heads_file())
-    verdict = verify_store(store, trusted, memory, _content_keys(content_keys, pin))
+    verdict = _judge(store, trusted, memory, _content_keys(content_keys, pin))
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), indent=2))
     else:
         _print(verdict, trusted, believed)
     return verdict.exit_code
+
+
+def _judge(store: Path, trust: Trust | None, memory: HeadMemory, keys: ContentKeys | None) -> Verdict:
+    """The verdict; looked at again while a sealer writes, where a look fell between two of its writes."""
+    from spanseal.audit.verify import verify_store
+
+    looks = 0
+    while True:
+        before = _head(store)
+        verdict = verify_store(store, trust, memory, keys)
+        looks += 1
+        between = any(found.code in _BETWEEN_WRITES for found in verdict.findings)
+        if verdict.verdict != "unknown" or not between or looks == _LOOKS:
+            return verdict
+        time.sleep(_PAUSE)
+        if _head(store) == before:  # nobody goes on writing: it is as it was left
+            return verdict
+
+
+def _head(store: Path) -> bytes:
+    try:
+        return (store / "checkpoint").read_bytes()
+    except OSError:
+        return b""
 
 
 def _origin(store: Path) -> str:

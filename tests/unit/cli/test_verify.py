@@ -100,6 +100,19 @@ def test_a_changed_byte_is_1_and_named_even_without_trust(
     assert typed("verify store")[0] == 1
 
 
+def test_a_write_that_was_broken_off_cannot_be_judged_until_the_sealer_has_mended_it(
+    typed: Typed, tmp_path: Path
+) -> None:
+    segment = next((tmp_path / "store" / "seg").iterdir())
+    with segment.open("ab") as file:
+        file.write(segment.read_bytes()[:30])
+    code, out, _ = typed("verify store --json")
+    assert code == 2
+    assert "torn-tail" in codes(json.loads(out))
+    assert typed("seal spans --store store --keys keys")[0] == 0
+    assert typed("verify store")[0] == 0
+
+
 def test_another_logs_trust_file_is_1(typed: Typed) -> None:
     typed("keygen other --origin example.com/a2")
     code, out, _ = typed("verify store --trust other/trust --json")
