@@ -15,7 +15,7 @@ from tests.attacks.store_kit import Kit, codes, three_batches
 from spanseal.audit.verify import verify_store
 
 _SOAK = os.environ.get("SPANSEAL_SOAK", "1")
-_SAMPLE = 25
+_SAMPLE = 12
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from spanseal.audit.segment import HEADER, Frame, decode_header, decode_payload
+from spanseal.audit.segment import HEADER, MAGIC, Frame, decode_header, decode_payload
 from spanseal.audit.tlog.note import MAX_NOTE
 from spanseal.errors import FormatError, NotAStoreError
 
@@ -110,6 +110,33 @@ def read_frames(path: Path, start: int = 0) -> Iterator[PlacedFrame]:
             offset = end
 
 
+def read_at_most(path: Path, size: int) -> bytes:
+    """A file's bytes, or its first ``size`` + 1 where it has more: enough to see that it is too long."""
+    with path.open("rb") as file:
+        return file.read(size + 1)
+
+
+def next_whole_frame(path: Path, offset: int) -> tuple[int, int] | None:
+    """(offset, first leaf) of the next good frame behind ``offset`` of a segment, or None.
+
+    Work is bounded by a few times the size of the file, whatever it holds; a segment is read into memory.
+    """
+    with path.open("rb") as file:
+        file.seek(offset)
+        whole = file.read()
+    budget = 4 * len(whole)
+    at = whole.find(MAGIC, 1)
+    while at >= 0 and budget > 0:
+        try:
+            length, crc = decode_header(whole[at : at + HEADER.size])
+            payload = whole[at + HEADER.size : at + HEADER.size + length]
+            budget -= len(payload)
+            return offset + at, decode_payload(payload, crc).first
+        except FormatError:
+            at = whole.find(MAGIC, at + 1)
+    return None
+
+
 def read_history(path: Path, end: int | None = None) -> Iterator[HistoryEntry]:
     """The notes of a history in order (up to byte ``end``), one in memory at a time; what has no end comes last.
 
@@ -119,7 +146,7 @@ def read_history(path: Path, end: int | None = None) -> Iterator[HistoryEntry]:
         offset = 0
         lines: list[bytes] = []
         size = blank = 0
-        for whole_line in file:
+        while whole_line := file.readline(MAX_NOTE + 1):
             read = offset + size
             line = whole_line if end is None or read + len(whole_line) <= end else whole_line[: end - read]
             if not line:

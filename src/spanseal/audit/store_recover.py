@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spanseal.audit.leaf import BatchLeaf, KeyEventLeaf, decode_leaf
-from spanseal.audit.segment import HEADER, MAGIC, decode_header, decode_payload
 from spanseal.audit.store_layout import (
     CHECKPOINT,
     HISTORY,
     FrameDamageError,
     PlacedFrame,
+    next_whole_frame,
     read_frames,
     read_history,
     segment_first,
@@ -151,26 +151,9 @@ def _frames(root: Path, found: Recovered) -> Iterator[PlacedFrame]:
         try:
             yield from read_frames(path)
         except FrameDamageError as error:
-            if path != segments[-1] or _whole_frame_behind(path, error.offset):
+            if path != segments[-1] or next_whole_frame(path, error.offset):
                 raise stop(root, f"{path.name}, byte {error.offset}: {error}") from error
             found.torn = (path, error.offset)
-
-
-def _whole_frame_behind(path: Path, offset: int) -> bool:
-    """Whether a good frame lies behind a bad one: then the bad one was not torn by a crash."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        rest = file.read()
-    at = rest.find(MAGIC, 1)
-    while at >= 0:
-        try:
-            length, crc = decode_header(rest[at : at + HEADER.size])
-            decode_payload(rest[at + HEADER.size : at + HEADER.size + length], crc)
-        except FormatError:
-            at = rest.find(MAGIC, at + 1)
-        else:
-            return True
-    return False
 
 
 def _opening(root: Path, entries: tuple[bytes, ...]) -> KeyEventLeaf:

@@ -12,9 +12,17 @@ from hashlib import sha256
 from pathlib import Path
 
 from spanseal.audit.leaf import BatchLeaf, decode_leaf
-from spanseal.audit.segment import HEADER, MAGIC, Frame, decode_header, decode_payload
-from spanseal.audit.store_layout import SEGMENTS, FrameDamageError, PlacedFrame, read_frames, segment_first
-from spanseal.audit.tlog.tiles import ENTRIES, FULL, TileName, parse_bundle
+from spanseal.audit.segment import HEADER, Frame, decode_header, decode_payload
+from spanseal.audit.store_layout import (
+    SEGMENTS,
+    FrameDamageError,
+    PlacedFrame,
+    next_whole_frame,
+    read_at_most,
+    read_frames,
+    segment_first,
+)
+from spanseal.audit.tlog.tiles import ENTRIES, FULL, MAX_ENTRY, TileName, parse_bundle
 from spanseal.audit.verify_report import Report
 from spanseal.errors import FormatError
 
@@ -63,7 +71,7 @@ class FrameWalk:
             try:
                 placed = next(read_frames(path, offset))
             except FrameDamageError as error:
-                offset, first = self._next_good(path, offset, size)
+                offset, first = next_whole_frame(path, offset) or (size, None)
                 yield from self._damaged(path, error, first, until, last=last)
                 continue
             offset = placed.end
@@ -119,22 +127,6 @@ class FrameWalk:
         else:
             self._report.add("frame-changed", f"{name}, byte {offset + 8}, {leaves}", "its CRC-32 field")
 
-    def _next_good(self, path: Path, offset: int, size: int) -> tuple[int, int | None]:
-        """(offset, first leaf) of the next good frame behind a bad one; (end of file, None) if there is none."""
-        with path.open("rb") as file:
-            file.seek(offset)
-            data = file.read()
-        at = data.find(MAGIC, 1)
-        while at >= 0:
-            try:
-                length, crc = decode_header(data[at : at + HEADER.size])
-                frame = decode_payload(data[at + HEADER.size : at + HEADER.size + length], crc)
-            except FormatError:
-                at = data.find(MAGIC, at + 1)
-            else:
-                return offset + at, frame.first
-        return size, None
-
     def _fill(self, end: int) -> Iterator[Piece]:
         """Leaves up to ``end`` from the bundles, so that the tree can go on."""
         while self._at < end:
@@ -167,7 +159,7 @@ class FrameWalk:
             candidates += [(int(item.name), item) for item in partial.iterdir() if item.name.isdecimal()]
         for width, item in sorted(candidates, reverse=True):
             try:
-                return parse_bundle(item.read_bytes(), width)
+                return parse_bundle(read_at_most(item, FULL * (2 + MAX_ENTRY)), width)
             except (FormatError, OSError):
                 continue
         return ()

@@ -11,9 +11,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.unit.audit.crash_driver import __file__ as driver
 
 _SOAK = os.environ.get("SPANSEAL_SOAK", "1")
 _KILLS = 25 * (20 if _SOAK == "all" else int(_SOAK))
@@ -24,19 +24,34 @@ def _fast_folder() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
+def _drive(name: str, *arguments: str) -> tuple[dict[str, Any], str]:
+    """Run a driver beside this file on a new folder; what it observed, and what it said besides."""
+    with tempfile.TemporaryDirectory(dir=_fast_folder()) as base:
+        command = [sys.executable, "-m", f"tests.unit.audit.{name}", base, *arguments]
+        root = Path(__file__).resolve().parents[3]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
+
+
 @pytest.mark.timeout(600)
 def test_killed_again_and_again() -> None:
-    root = Path(driver).resolve().parents[3]
-    with tempfile.TemporaryDirectory(dir=_fast_folder()) as base:
-        command = [sys.executable, "-m", "tests.unit.audit.crash_driver", base, "20", str(_KILLS)]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
-    seen = json.loads(done.stdout)
+    seen, said = _drive("crash_driver", "20", str(_KILLS))
     assert seen["outcomes"].get("9", 0) > _KILLS // 2, "the driver must really die"
-    assert set(seen["outcomes"]) <= {"0", "9"}, done.stderr
-    assert "bad" not in seen["verdicts"], done.stderr
+    assert set(seen["outcomes"]) <= {"0", "9"}, said
+    assert "bad" not in seen["verdicts"], said
     assert seen["final"] == "ok"
     assert seen["acknowledged"] > 10
     assert seen["kept"], "an acknowledged line was lost"
     assert seen["monotone"], "a head went back"
     assert (seen["spans"], seen["most"]) == (seen["unique"], 1), "each span exactly once"
     assert seen["lines"], "every input line comes back byte for byte"
+
+
+def test_a_disk_that_is_really_full() -> None:
+    seen, _ = _drive("full_disk_driver")
+    assert "nothing of this batch is acknowledged" in seen["refused"]
+    assert 0 < seen["sealed"] < 30
+    assert seen["spans"] == seen["sealed"], "what was acknowledged is there, and nothing else"
+    assert seen["bad"] == []
+    assert (seen["final"], seen["final_spans"]) == ("ok", 30)
