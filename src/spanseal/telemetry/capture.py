@@ -148,6 +148,7 @@ class ModelCall:
         self._record_end(last, error)
         dropped = self._handed_out and last is not None and last.end in (None, "abandoned")
         self.span.end(last.last_ns if dropped and last is not None and last.last_ns else None)
+        self._attempts.clear()  # they point back here, and hold the bytes
 
     @guarded
     def _record_end(self, last: Attempt | None, error: BaseException | None) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import httpx2
 import ollama
 import openai
+import pydantic
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
-from tests.unit.telemetry.wire_world import KEY, KINDS, Answer, attributes_of, bare_client, whole, world
+from tests.unit.telemetry.wire_world import KEY, KINDS, Answer, attributes_of, bare_client, stream, whole, world
 
 from spanseal.genai import semconv as sc
 from spanseal.records.replay_read import rebuild
@@ -246,12 +248,76 @@ def test_azure() -> None:
         return httpx2.Response(200, json=whole("openai").body)
 
     with world("openai", [whole("openai")]) as here:
-        client = instrument(openai.AzureOpenAI(
-            api_key=KEY, azure_endpoint="https://x.openai.azure.test", api_version="2026-01-01",
-            http_client=httpx2.Client(transport=httpx2.MockTransport(handler)),
-        ))
+        client = instrument(
+            openai.AzureOpenAI(
+                api_key=KEY,
+                azure_endpoint="https://x.openai.azure.test",
+                api_version="2026-01-01",
+                http_client=httpx2.Client(transport=httpx2.MockTransport(handler)),
+            )
+        )
         client.chat.completions.create(model="dep", messages=[{"role": "user", "content": "hi"}])
         found = here.attributes()
     assert seen[0].url.path == "/openai/deployments/dep/chat/completions"
     assert found[sc.PROVIDER_NAME] == "azure.ai.openai"
     assert found[sc.SERVER_PORT] == 443
+
+
+class Sum(pydantic.BaseModel):
+    total: int
+
+
+def test_every_door_of_the_sdk_is_one_span() -> None:
+    messages: Any = [{"role": "user", "content": "hi"}]
+    piecemeal = Answer(pieces=[json.dumps(whole("openai").body).encode()], headers={"content-type": "application/json"})
+    answers = [whole("openai", '{"total": 3}'), stream("openai", ['{"total"', ": 3}"]), piecemeal, whole("openai")]
+    with world("openai", answers) as here:
+        completions = here.client.chat.completions
+        assert completions.parse(model="m", messages=messages, response_format=Sum).choices[0].message.parsed.total == 3
+        with completions.stream(model="m", messages=messages, response_format=Sum) as reading:
+            assert reading.get_final_completion().choices[0].message.parsed.total == 3
+        raw = completions.with_raw_response.create(model="m", messages=messages)
+        assert raw.elapsed.total_seconds() >= 0
+        assert raw.parse().choices[0].message.content == "hello"
+        assert here.client.post("/chat/completions", cast_to=dict, body={"model": "m", "messages": []})["id"] == "r1"
+        spans = here.spans()
+    assert len(spans) == 4
+    assert [attributes_of(span).get(sc.LLM_STREAM_END) for span in spans] == [None, "complete", None, None]
+    assert {rebuild(span.attributes or {}).grade for span in spans} == {"exact"}
+
+
+@both
+def test_threads_share_a_client(kind: str) -> None:
+    with world(kind, [whole(kind)]) as here:
+        with ThreadPoolExecutor(8) as pool:
+            futures = [pool.submit(here.ask) for _ in range(24)]
+            assert all(future.result() for future in futures)
+        spans = here.spans()
+    assert len(spans) == 24
+    assert all(attributes_of(span)[sc.RESPONSE_FINISH_REASONS] == ("stop",) for span in spans)
+
+
+@ways
+def test_a_key_function_that_fails_is_a_span_without_request(asynchronous: bool) -> None:
+    def no_key() -> str:
+        raise LookupError("the vault is closed")
+
+    async def no_key_async() -> str:
+        return no_key()
+
+    with world("openai", [whole("openai")], asynchronous=asynchronous) as here:
+        here.client = instrument(here.client.with_options(api_key=no_key_async if asynchronous else no_key))
+        with pytest.raises(LookupError, match="vault"):
+            ask(here, asynchronous)
+        span = here.span()
+    assert here.requests == []
+    assert attributes_of(span)[sc.ERROR_TYPE] == "LookupError"
+
+
+def test_a_foreign_serialiser_is_exact_too() -> None:
+    body = b'{"model": "m", "messages": [{"role": "user", "content": "caf\\u00e9"}]}'
+    with world("openai", [whole("openai")]) as here:
+        here.client.post("/chat/completions", cast_to=dict, content=body)
+        found = here.attributes()
+    assert rebuild(found).body == body
+    assert found[sc.LLM_REQUEST_BODY] == body.decode()

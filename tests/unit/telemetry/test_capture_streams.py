@@ -142,8 +142,15 @@ def test_openai_raw_stream_never_parsed() -> None:
 
 
 def test_openai_streaming_response_of_a_plain_body() -> None:
-    with world("openai", [Answer(pieces=[b'{"id":"r","choices":[{"message":{"content":"x"}}]}'],
-                                 headers={"content-type": "application/json"})]) as here:
+    with world(
+        "openai",
+        [
+            Answer(
+                pieces=[b'{"id":"r","choices":[{"message":{"content":"x"}}]}'],
+                headers={"content-type": "application/json"},
+            )
+        ],
+    ) as here:
         create = here.client.chat.completions.with_streaming_response.create
         with create(model="m", messages=[{"role": "user", "content": "hi"}]) as response:
             assert response.parse().choices[0].message.content == "x"
@@ -243,8 +250,15 @@ def test_ends_at_the_last_chunk_when_dropped() -> None:
 
 def test_chunks_are_kept_word_for_word() -> None:
     odd = b'{"id": "r1",  "choices": [{"index":0,"delta":{"content":"\\u00fc \\ud83d"}}]}'
-    with world("openai", [Answer(pieces=[b": a comment\n\n", b"data: " + odd[:20], odd[20:] + b"\n\n",
-                                         b"data: [DONE]\n\n"], headers={"content-type": "text/event-stream"})]) as here:
+    with world(
+        "openai",
+        [
+            Answer(
+                pieces=[b": a comment\n\n", b"data: " + odd[:20], odd[20:] + b"\n\n", b"data: [DONE]\n\n"],
+                headers={"content-type": "text/event-stream"},
+            )
+        ],
+    ) as here:
         list(here.ask(stream=True))
         found = here.attributes()
     assert json.loads(found[sc.LLM_RESPONSE_BODY]) == [odd.decode(), "[DONE]"]
@@ -300,4 +314,3 @@ def test_a_stream_asked_for_but_answered_with_an_error_page() -> None:
         found = here.attributes()
     assert found[sc.ERROR_TYPE] == "500"
     assert found[sc.LLM_RESPONSE_BODY] == "<html>oops</html>"
-

@@ -53,7 +53,11 @@ def stream(
     if done:
         end = {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
         nothing: dict[str, Any] = {}
-        last = {"id": "r1", "choices": [{"index": 0, "delta": nothing, "finish_reason": "stop"}]}
+        last = {
+            "id": "r1",
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": nothing, "finish_reason": "stop"}],
+        }
         pieces += [line(end)] if kind == "ollama" else [event(last), b"data: [DONE]\n\n"]
     form = "application/x-ndjson" if kind == "ollama" else "text/event-stream"
     return Answer(pieces=pieces, headers={"content-type": form}, fault=fault)
@@ -63,7 +67,14 @@ def piece(kind: str, text: str) -> bytes:
     """One chunk with this text."""
     if kind == "ollama":
         return line({"model": "m", "message": {"role": "assistant", "content": text}, "done": False})
-    return event({"id": "r1", "model": "m-1", "choices": [{"index": 0, "delta": {"content": text}}]})
+    return event(
+        {
+            "id": "r1",
+            "object": "chat.completion.chunk",
+            "model": "m-1",
+            "choices": [{"index": 0, "delta": {"content": text}}],
+        }
+    )
 
 
 def event(value: Any) -> bytes:
