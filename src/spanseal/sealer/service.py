@@ -38,6 +38,7 @@ class Service:
 
     def __init__(self, writer: StoreWriter, *, token: str | None = None, tails: Sequence[Path] = ()) -> None:
         self.counters = Counters()
+        self.counters.put("size", writer.size)
         self._commit = GroupCommit(Sealer(writer), writer.position, self.counters)
         self._receiver = Receiver(self._commit, token=token)
         self._tail = Tail(tails, writer.position) if tails else None

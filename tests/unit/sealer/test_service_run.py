@@ -114,6 +114,7 @@ def test_what_comes_both_ways_is_sealed_once(start: Callable[..., Running], tmp_
     assert running.error is None
     assert running.sealed() == {trace(number): 1 for number in range(30)}
     again = start(spans)
+    assert again.service.counters["size"] == again.writer.size > 30
     assert again.post(export(29)) == 200
     again.end()
     assert again.sealed() == {trace(number): 1 for number in range(30)}
