@@ -20,6 +20,7 @@ from spanseal.audit.verify_report import Report
 from spanseal.errors import FormatError
 
 _TRIES = 20
+_UNCHANGED = 3
 _PAUSE = 0.01
 OPENING_SIZE = 2
 """Leaves of a log that was only begun: its key event and the batch leaf of that frame."""
@@ -37,11 +38,13 @@ class FoundHead:
 def read_head(root: Path, report: Report) -> FoundHead:
     """Head and length of the history as of one moment, also while a sealer goes on writing."""
     path, history = root / CHECKPOINT, root / HISTORY
-    data, end = b"", 0
+    data, end, unchanged = b"", 0, 0
     for _ in range(_TRIES):
+        before = (data, end)
         end = history.stat().st_size if history.is_file() else 0
         data = read_at_most(path, MAX_NOTE) if path.is_file() else b""
-        if end >= len(data) and _piece(history, end - len(data) - 1, end) == data + b"\n":
+        unchanged = unchanged + 1 if before == (data, end) else 0
+        if unchanged == _UNCHANGED or _piece(history, end - len(data) - 1, end) == data + b"\n":
             break
         time.sleep(_PAUSE)  # a sealer that goes on is between checkpoint and history
     try:
