@@ -23,7 +23,7 @@ def _speak(request: ChatRequest) -> str:
 
 
 def _act(request: ChatRequest) -> str:
-    question = next(message.text for message in request.messages if message.role == "user").lower()
+    question = request.messages[-1].text.rsplit("\n\n", 1)[-1].lower()
     if "order" in question:
         return '{"action": "order", "input": {"item": "lamp", "count": 2}}'
     if "cost" in question:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -53,8 +55,8 @@ def tell(out: Path, choice: str, console: Console) -> bool:
     sealed = _seal(demo)
     replayed = sealed and _replay(demo, results)
     caught = sealed and _attacked(demo)
-    _closing(demo)
-    ended = all(result.trace_id and result.error_type != "provider_error" for result in results)
+    _closing(demo, results[0].run_id)
+    ended = all(result.state.spending.model_calls for result in results)
     return ended and replayed and caught
 
 
@@ -154,12 +156,23 @@ def _attacked(demo: Demo) -> bool:
     return all(attack.found for attack in attacks)
 
 
-def _closing(demo: Demo) -> None:
+def _closing(demo: Demo, run_id: str) -> None:
     demo.title(5, "Yours to try")
+    program = _program()
     for command in (
-        f"spanseal runs {demo.out}/store",
-        f"spanseal show {demo.out}/store RUN --step 1",
-        f"spanseal verify {demo.out}/store --json",
-        f"spanseal verify {demo.out}/attacked/one-byte-changed",
+        f"runs {demo.out}/store",
+        f"show {demo.out}/store {run_id[:8]} --step 1",
+        f"verify {demo.out}/store --json",
+        f"verify {demo.out}/attacked/one-byte-changed",
     ):
-        demo.say(f"   {command}")
+        demo.say(f"   {program} {command}")
+
+
+def _program() -> str:
+    """How this user calls spanseal: by its name if the PATH has it, else by the way to it."""
+    if shutil.which("spanseal"):
+        return "spanseal"
+    beside = Path(sys.executable).with_name("spanseal")
+    with suppress(ValueError):
+        beside = beside.relative_to(Path.cwd())
+    return str(beside)
