@@ -16,7 +16,8 @@ from typing import Final
 
 from spanseal.errors import UsageError
 
-HEAD: Final = 4096
+HEAD: Final = 1 << 16
+_PUBLIC: Final = re.compile(rb'"(?:traceId|spanId)"\s*:\s*"[0-9a-f]+"|"(?:start|end)TimeUnixNano"\s*:\s*"?[0-9]+')
 """How many bytes at most name a file; its first line does where that is shorter."""
 
 _EXPORT: Final = re.compile(r"\.jsonl?(\.\d+)?\Z")
@@ -88,10 +89,12 @@ def demand(paths: Sequence[Path]) -> None:
 
 
 def fingerprint(head: bytes, *, whole: bool) -> str | None:
-    """Name a file's content by its first line, blank ones before it included, or by its first ``HEAD`` bytes.
+    """Name a file by its first line, blank ones before it included, or by its first ``HEAD`` bytes.
 
-    Both stay as they are while the file is appended to. ``None`` while neither is there yet, unless ``whole``: the
-    file ends here and will not grow.
+    Both stay as they are while the file is appended to. The name is sealed readable and for good, so of spans only
+    ids and times go into it: a digest of content could confirm a guess after that content was erased. Only a line
+    without any is named by all its bytes. ``None`` while neither is there yet, unless ``whole``: the file ends here
+    and will not grow.
 
     >>> fingerprint(b'{"a":1}', whole=False) is None
     True
@@ -105,7 +108,7 @@ def fingerprint(head: bytes, *, whole: bool) -> str | None:
         head = head[: end + 1]
     elif len(head) < HEAD and not whole:
         return None
-    return hashlib.sha256(head).hexdigest()[:32]
+    return hashlib.sha256(b"\n".join(_PUBLIC.findall(head)) or head).hexdigest()[:32]
 
 
 def _candidates(path: Path, unread: list[Unread]) -> Iterator[Path]:
