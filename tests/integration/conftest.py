@@ -9,6 +9,8 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from tests.integration.line.running import Ran
+from tests.integration.line.whole import Line, on_ollama, on_openai, whole_line
 from tests.integration.parts import services
 from tests.integration.parts.build import PARTS, build_all
 from tests.integration.parts.missing import missing, report
@@ -56,3 +58,26 @@ def ollama(run_folder: Path) -> Generator[services.Ollama]:
 def openai_server(run_folder: Path) -> Generator[services.OpenAIServer]:
     with services.openai_server(run_folder / "openai") as service:
         yield service
+
+
+@pytest.fixture(scope="session")
+def line(run_folder: Path, jaeger: services.Jaeger, prometheus: services.Prometheus) -> Generator[Line]:
+    """Collector, Jaeger, Prometheus and sealer as one line, for what real agents send."""
+    with whole_line(run_folder / "line", jaeger, prometheus) as whole:
+        yield whole
+
+
+@pytest.fixture(scope="session")
+def openai_runs(line: Line, openai_server: services.OpenAIServer) -> Ran:
+    return on_openai(line, openai_server)
+
+
+@pytest.fixture(scope="session")
+def ollama_runs(line: Line, ollama: services.Ollama) -> Ran:
+    return on_ollama(line, ollama)
+
+
+@pytest.fixture(params=["openai", "ollama"])
+def ran(request: pytest.FixtureRequest) -> Ran:
+    """What the same agents did on each model server; made once for all tests."""
+    return request.getfixturevalue(f"{request.param}_runs")
