@@ -50,7 +50,7 @@ class Target:
 class ModelCall:
     """The call under way. Made by :func:`begin`; :meth:`settle` must follow on every way out of the client's call."""
 
-    def __init__(self, target: Target, model: str, context: Context | None) -> None:
+    def __init__(self, target: Target, model: str) -> None:
         self.target = target
         self.ambient: BaseException | None = None
         self.claims = 0
@@ -64,7 +64,7 @@ class ModelCall:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self.span: Span = tracer().start_span(
-            f"{sc.OP_CHAT} {model}".rstrip(), context=context, kind=SpanKind.CLIENT, attributes=_first(target, model)
+            f"{sc.OP_CHAT} {model}".rstrip(), kind=SpanKind.CLIENT, attributes=_first(target, model)
         )
         for name, attributes in _notes.get():
             self.span.add_event(name, attributes)
@@ -204,7 +204,12 @@ def begin(target: Target, model: str, context: Context | None = None) -> ModelCa
         offer.taken = True
         offer.call.claim(target, model)
         return offer.call
-    return ModelCall(target, model, context)
+    token = None if context is None else otel_context.attach(context)  # the attempt's number is read from it too
+    try:
+        return ModelCall(target, model)
+    finally:
+        if token is not None:
+            otel_context.detach(token)
 
 
 @contextmanager

@@ -9,15 +9,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import ollama
 import openai
 import pytest
-from tests.unit.telemetry.wire_world import KINDS, bare_client, recording, whole, world
+from tests.unit.telemetry.wire_world import KINDS, bare_client, recording, stream, whole, world
 
 from spanseal.errors import UsageError
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.instrument import instrument, uninstrument
 from spanseal.telemetry.instrumentor import SpansealInstrumentor
+from spanseal.telemetry.run_context import attempt
 
 both = pytest.mark.parametrize("kind", KINDS)
 
@@ -154,3 +156,22 @@ def test_a_client_call_from_json_names_its_model() -> None:
         span = here.span()
     assert span.name == "chat p"
     assert json.loads(here.attributes()[sc.LLM_RESPONSE_BODY])["id"] == "r1"
+
+
+def test_an_openai_client_on_legacy_httpx() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=whole("openai").body)
+
+    old: Any = httpx.Client(transport=httpx.MockTransport(handler))
+    with world("openai", [whole("openai")]) as here:
+        client = instrument(openai.OpenAI(api_key="k", base_url="http://o.test/v1", http_client=old))
+        assert client.chat.completions.create(model="m", messages=[]).choices[0].message.content == "hello"
+        assert here.attributes()[sc.RESPONSE_FINISH_REASONS] == ("stop",)
+
+
+def test_an_ollama_attempt_is_that_of_the_call_not_of_the_reading() -> None:
+    with world("ollama", [stream("ollama")]) as here:
+        with attempt(4):
+            reading = here.ask(stream=True)
+        list(reading)
+        assert here.attributes()[sc.LLM_ATTEMPT] == 4
