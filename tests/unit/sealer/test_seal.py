@@ -149,7 +149,7 @@ documents = st.lists(
 ).map(lambda spans: document(*spans))  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300 if os.environ.get("SPANSEAL_SOAK") else 15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(st.one_of(documents, st.binary(max_size=80)), max_size=5), max_size=4))
 def test_whatever_comes_in_comes_back_and_verifies(batches: list[list[bytes]]) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as base:
