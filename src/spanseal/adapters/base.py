@@ -56,19 +56,45 @@ class LLMAdapter(ABC):
         response = await self._achat(request)
         yield Chunk(response.text, response.reasoning, response)
 
-    def complete(self, messages: Sequence[Message] | str, **options: Any) -> LLMResponse:
+    def complete(
+        self,
+        messages: Sequence[Message] | str,
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        tools: Sequence[ToolSpec] = (),
+        tool_choice: str | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> LLMResponse:
         """Ask for one answer. ``messages`` is a conversation, or a text as the user's only message.
 
-        Options: ``temperature`` (0 to 2), ``max_tokens``, ``top_p``, ``seed``, ``stop`` (texts), ``tools``
-        (:class:`ToolSpec`), ``tool_choice`` (auto, none, required or a tool's name), ``response_format`` (a JSON
-        Schema), ``model``; anything else is sent as a field of the wire format. What is not given is not sent.
+        ``temperature`` is 0 to 2, ``tool_choice`` auto, none, required or a tool's name, ``response_format`` a JSON
+        Schema. Further options: ``top_p``, ``seed``, ``stop`` (texts), ``model``; anything else is sent as a field of
+        the wire format. What is not given is not sent.
         Raises :class:`spanseal.errors.ProviderError`, whose subclass and message say what to do.
         """
-        return self.chat(self.request(messages, **options))
+        return self.chat(self.request(
+            messages, temperature=temperature, max_tokens=max_tokens, tools=tools, tool_choice=tool_choice,
+            response_format=response_format, **options,
+        ))
 
-    async def acomplete(self, messages: Sequence[Message] | str, **options: Any) -> LLMResponse:
+    async def acomplete(
+        self,
+        messages: Sequence[Message] | str,
+        *,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        tools: Sequence[ToolSpec] = (),
+        tool_choice: str | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> LLMResponse:
         """:meth:`complete`, awaitable."""
-        return await self.achat(self.request(messages, **options))
+        return await self.achat(self.request(
+            messages, temperature=temperature, max_tokens=max_tokens, tools=tools, tool_choice=tool_choice,
+            response_format=response_format, **options,
+        ))
 
     def stream(self, messages: Sequence[Message] | str, **options: Any) -> Iterator[Chunk]:
         """:meth:`complete` in chunks; the last chunk carries the response. Close the iterator to stop early."""
