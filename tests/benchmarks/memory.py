@@ -40,7 +40,7 @@ def seal_folder(base: Path, marks: list[int]) -> None:
     shop, spent = Workshop(base), Spent()
     rows: list[list[str | float]] = [["start", *_resident(), 0.0]]
     with shop.open() as writer:
-        sealer, tail = Sealer(writer), Tail([base / "export"], writer.position)
+        sealer, tail = Sealer(writer), Tail([base / "export"], writer.position, bytes(32))
         for batch in tail.poll():
             spent.measure(lambda batch=batch: sealer.seal(batch), sum(len(line.raw) + 1 for line in batch))
             if marks and spent.size >= marks[0]:

@@ -26,13 +26,14 @@ def seal(
     from spanseal.sealer.seal import Sealer
     from spanseal.sealer.service_store import open_writer
     from spanseal.sealer.service_tail import Totals, seal_once
+    from spanseal.sealer.source_names import naming_key
     from spanseal.sealer.tail import Tail
     from spanseal.sealer.tail_files import demand
 
     demand(spans)
     totals = Totals()
     with open_writer(store, load_keys(keys)) as writer:
-        tail = Tail(spans, writer.position)
+        tail = Tail(spans, writer.position, naming_key(writer.content_keys))
         try:
             if follow:
                 _follow(tail, Sealer(writer), totals, quiet=as_json)

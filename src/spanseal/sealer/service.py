@@ -25,6 +25,7 @@ from spanseal.sealer.group_commit import GroupCommit
 from spanseal.sealer.receive import Receiver
 from spanseal.sealer.seal import Sealer
 from spanseal.sealer.service_tail import Totals, seal_on
+from spanseal.sealer.source_names import naming_key
 from spanseal.sealer.tail import Tail
 
 DRAIN: Final = 30
@@ -41,7 +42,7 @@ class Service:
         self.counters.put("size", writer.size)
         self._commit = GroupCommit(Sealer(writer), writer.position, self.counters)
         self._receiver = Receiver(self._commit, token=token)
-        self._tail = Tail(tails, writer.position) if tails else None
+        self._tail = Tail(tails, writer.position, naming_key(writer.content_keys)) if tails else None
         self._stop = threading.Event()
         self._failure: Exception | None = None
 

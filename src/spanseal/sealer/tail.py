@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from spanseal.sealer.seal import InputLine
-from spanseal.sealer.tail_files import HEAD, ExportFile, Unread, discover, fingerprint
+from spanseal.sealer.source_names import HEAD, fingerprint
+from spanseal.sealer.tail_files import ExportFile, Unread, discover
 from spanseal.sealer.tail_lines import complete_lines, split_glued
 
 BATCH_BYTES: Final = 4 << 20
@@ -44,20 +45,21 @@ class Gap:
     @property
     def reason(self) -> str:
         """For people and for the log."""
-        return f"{self.path.name} was cut short or begun anew: let the exporter append or rotate, never truncate"
+        return "the file was cut short or begun anew: let the exporter append or rotate, never truncate"
 
 
 class Tail:
     """Follows export files and folders. Not thread-safe; one tail per writer.
 
-    ``position(source)`` tells how many bytes of a source are sealed. Every batch that :meth:`poll` yields must be
-    sealed before the next one is taken, and a batch that could not be sealed must be tried again: the tail goes on
-    from where it read to.
+    ``key`` names the files in the log (``source_names.naming_key``). ``position(source)`` tells how many bytes of a
+    source are sealed. Every batch that :meth:`poll` yields must be sealed before the next one is taken, and a batch
+    that could not be sealed must be tried again: the tail goes on from where it read to.
     """
 
-    def __init__(self, paths: Sequence[Path], position: Callable[[str], int]) -> None:
+    def __init__(self, paths: Sequence[Path], position: Callable[[str], int], key: bytes) -> None:
         self._paths = tuple(paths)
         self._position = position
+        self._key = key
         self._offsets: dict[str, int] = {}
         self._generations: dict[str, int] = {}
         self._sources: dict[tuple[int, int], str] = {}
@@ -147,7 +149,7 @@ class Tail:
     def _read(self, handle: BinaryIO, file: ExportFile, *, finished: bool) -> Iterator[tuple[InputLine, ...]]:
         self._torn.pop(file.key, None)
         handle.seek(0)
-        name = fingerprint(handle.read(HEAD), whole=finished)
+        name = fingerprint(handle.read(HEAD), self._key, whole=finished)
         if name is None:
             if file.size:
                 self._torn[file.key] = Torn(file.path, 0, file.size)

@@ -6,7 +6,6 @@ rotation, truncate on restart, and inodes are used again. May import errors and 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,10 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from spanseal.errors import UsageError
-
-HEAD: Final = 1 << 16
-_PUBLIC: Final = re.compile(rb'"(?:traceId|spanId)"\s*:\s*"[0-9a-f]+"|"(?:start|end)TimeUnixNano"\s*:\s*"?[0-9]+')
-"""How many bytes at most name a file; its first line does where that is shorter."""
 
 _EXPORT: Final = re.compile(r"\.jsonl?(\.\d+)?\Z")
 _ROTATED: Final = re.compile(r"-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(-[a-z]+)?\.jsonl?\Z|\.jsonl?\.\d+\Z")
@@ -86,29 +81,6 @@ def demand(paths: Sequence[Path]) -> None:
             raise UsageError(f"{path}: no such file or folder; give the folder that the spans are exported to")
         if not path.is_dir() and not path.is_file():
             raise UsageError(f"{path}: neither a file nor a folder, so reading cannot go on where it ended")
-
-
-def fingerprint(head: bytes, *, whole: bool) -> str | None:
-    """Name a file by its first line, blank ones before it included, or by its first ``HEAD`` bytes.
-
-    Both stay as they are while the file is appended to. The name is sealed readable and for good, so of spans only
-    ids and times go into it: a digest of content could confirm a guess after that content was erased. Only a line
-    without any is named by all its bytes. ``None`` while neither is there yet, unless ``whole``: the file ends here
-    and will not grow.
-
-    >>> fingerprint(b'{"a":1}', whole=False) is None
-    True
-    >>> fingerprint(b'{"a":1}\\n', whole=False) == fingerprint(b'{"a":1}\\n{"b":2}', whole=False)
-    True
-    """
-    head = head[:HEAD]
-    blank = len(head) - len(head.lstrip(b"\r\n"))
-    end = head.find(b"\n", blank)
-    if end >= 0:
-        head = head[: end + 1]
-    elif len(head) < HEAD and not whole:
-        return None
-    return hashlib.sha256(b"\n".join(_PUBLIC.findall(head)) or head).hexdigest()[:32]
 
 
 def _candidates(path: Path, unread: list[Unread]) -> Iterator[Path]:

@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 def seal(store: Path, keys: SealerKeys, folder: Path) -> Totals:
     totals = Totals()
     with open_writer(store, keys) as writer:
-        tail = Tail([folder], writer.position)
+        tail = Tail([folder], writer.position, bytes(32))
         seal_once(tail, Sealer(writer), totals)
         tail.close()
     return totals
@@ -101,7 +101,7 @@ def follow(
 def test_following_seals_what_is_appended(folder: Path) -> None:
     sealer, file = MemorySealer(), folder / "spans.jsonl"
     file.write_bytes(export(1) + b"\n" + export(2)[:40])
-    tail = Tail([folder], sealer.position)
+    tail = Tail([folder], sealer.position, bytes(32))
 
     def append() -> None:
         with file.open("ab") as more:
@@ -118,7 +118,7 @@ def test_a_full_disk_delays_what_is_followed_and_loses_nothing(folder: Path, mon
     sealer = MemorySealer()
     sealer.failures.extend([*[StoreError("disk full")] * 3, OSError(28, "No space left")])
     (folder / "spans.jsonl").write_bytes(b"".join(export(number) + b"\n" for number in range(600)))
-    tail = Tail([folder], sealer.position)
+    tail = Tail([folder], sealer.position, bytes(32))
     assert follow(sealer, tail, lambda: len(sealer.lines) == 600).spans == 600
     assert sealer.raws == [export(number) for number in range(600)]
     tail.close()
@@ -127,7 +127,7 @@ def test_a_full_disk_delays_what_is_followed_and_loses_nothing(folder: Path, mon
 def test_a_file_cut_short_while_followed_is_noted_once(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     sealer, file = MemorySealer(), folder / "spans.jsonl"
     file.write_bytes(export(1) + b"\n" + export(2) + b"\n")
-    tail = Tail([folder], sealer.position)
+    tail = Tail([folder], sealer.position, bytes(32))
     caplog.set_level("INFO")
     follow(sealer, tail, lambda: len(sealer.gaps) == 1, lambda: file.write_bytes(export(3) + b"\n"))
     assert sealer.gaps[0][1] == len(export(1)) + len(export(2)) + 2
@@ -144,7 +144,7 @@ def test_a_gap_is_sealed_before_the_lines_that_took_its_place(folder: Path) -> N
 
     sealer, file = CrashingSealer(), folder / "spans.jsonl"
     file.write_bytes(export(1) + b"\n" + export(2) + b"\n")
-    tail = Tail([folder], sealer.position)
+    tail = Tail([folder], sealer.position, bytes(32))
     seal_once(tail, sealer, Totals())
     file.write_bytes(export(3) + b"\n")
     with pytest.raises(StoreStoppedError):
@@ -161,7 +161,7 @@ def test_the_end_does_not_wait_for_the_whole_backlog(folder: Path) -> None:
 
     stop, sealer = threading.Event(), EndingSealer()
     (folder / "spans.jsonl").write_bytes(b"".join(export(number) + b"\n" for number in range(1000)))
-    tail = Tail([folder], sealer.position)
+    tail = Tail([folder], sealer.position, bytes(32))
     seal_on(tail, sealer, Totals(), stop, interval=0.001)
     assert 0 < len(sealer.lines) < 1000
     tail.close()
@@ -171,7 +171,7 @@ def test_a_stopped_store_ends_the_following(folder: Path) -> None:
     sealer = MemorySealer()
     sealer.failures.append(StoreStoppedError("fsync"))
     (folder / "spans.jsonl").write_bytes(export(1) + b"\n")
-    tail = Tail([folder], sealer.position)
+    tail = Tail([folder], sealer.position, bytes(32))
     with pytest.raises(StoreStoppedError):
         seal_on(tail, sealer, Totals(), threading.Event(), interval=0.001)
     tail.close()

@@ -44,7 +44,7 @@ class Store:
         return raws
 
     def tail(self, *paths: Path) -> Tail:
-        self.tails.append(Tail(paths, self.position))
+        self.tails.append(Tail(paths, self.position, bytes(32)))
         return self.tails[-1]
 
     def close(self) -> None:

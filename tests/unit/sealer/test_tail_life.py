@@ -36,7 +36,7 @@ class Folder:
         self.tail = self.new_tail()
 
     def new_tail(self) -> Tail:
-        return Tail([self.path], lambda source: self.positions.get(source, 0))
+        return Tail([self.path], lambda source: self.positions.get(source, 0), bytes(32))
 
     def record(self) -> bytes:
         raw = b'{"n":%d,"x":"%s"}' % (next(self.numbers), b"." * 30)
