@@ -33,6 +33,12 @@ def test_written_out_once_more() -> None:
     assert dedup_digest(key, b"raw") == hmac.new(key, b"dedupraw", "sha256").digest()[:16]
 
 
+@given(keys, st.integers(0, 2**63), st.lists(st.binary(max_size=40), max_size=5))
+def test_slices_are_committed_to_one_by_one(key: bytes, leaf: int, slices: list[bytes]) -> None:
+    one_by_one = (commitment(slice_salt(key, leaf, number), data) for number, data in enumerate(slices))
+    assert commit_slices(key, leaf, slices) == tuple(one_by_one)
+
+
 def test_root_is_the_rfc_6962_tree() -> None:
     a, b, c = (bytes([n]) * 32 for n in range(3))
     leaves = [hashlib.sha256(b"\0" + item).digest() for item in (a, b, c)]
