@@ -67,9 +67,7 @@ class StoreReader:
     Raises NotAStoreError for another folder or a store without a head, FormatError for damage.
     """
 
-    def __init__(
-        self, root: str | Path, content_keys: ContentKeys | None = None, *, size: int | None = None
-    ) -> None:
+    def __init__(self, root: str | Path, content_keys: ContentKeys | None = None, *, size: int | None = None) -> None:
         self.root = Path(root)
         self._content_keys = content_keys
         self._segments = segments_of(self.root)

@@ -180,9 +180,7 @@ def encode_body(
     skeleton_part = b"".join(piece for record in skeletons for piece in (len(record).to_bytes(4), record))
     line_part = [len(lines).to_bytes(4)]
     for line in lines:
-        line_part.append(
-            _LINE.pack(line.start, line.end, line.range, line.group, line.state, len(line.leaves))
-        )
+        line_part.append(_LINE.pack(line.start, line.end, line.range, line.group, line.state, len(line.leaves)))
         line_part.append(struct.pack(f">{len(line.leaves)}Q", *line.leaves))
     group_part = [len(groups).to_bytes(4)]
     for group in groups:
@@ -242,9 +240,7 @@ def _read_lines(data: bytes, groups: int) -> tuple[LineEntry, ...]:
     return tuple(lines)
 
 
-def _read_digests(
-    leaves: Sequence[Leaf], data: memoryview
-) -> tuple[dict[int, bytes], dict[int, tuple[bytes, ...]]]:
+def _read_digests(leaves: Sequence[Leaf], data: memoryview) -> tuple[dict[int, bytes], dict[int, tuple[bytes, ...]]]:
     cursor = Cursor(data, "digests")
     digests: dict[int, bytes] = {}
     commitments: dict[int, tuple[bytes, ...]] = {}

@@ -117,9 +117,7 @@ class FrameBuilder:
         if key is None:
             flags |= FLAG_NO_CONTENT
         else:
-            context = frame_context(
-                (span.resource, span.scope, span.resource_schema_url, span.scope_schema_url)
-            )
+            context = frame_context((span.resource, span.scope, span.resource_schema_url, span.scope_schema_url))
             commitments = commit_slices(key, leaf_index, (context, *(item.raw for item in span.private)))
             root = slice_root(commitments)
             self._digests += (digest, *commitments)

@@ -100,9 +100,7 @@ class Sealer:
                 before = builder.next_leaf
                 leaves.append(self._seal_span(builder, span, scope, keys[scope], seen))
                 spans += builder.next_leaf - before
-            builder.add_line(
-                line.source, line.start, line.end, line.raw, cut.document.glue, tuple(leaves), cut.scopes
-            )
+            builder.add_line(line.source, line.start, line.end, line.raw, cut.document.glue, tuple(leaves), cut.scopes)
         self._writer.append(builder.finish())
         return spans, builder.duplicates, unparsable
 

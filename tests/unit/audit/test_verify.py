@@ -7,13 +7,18 @@ import threading
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 from tests.attacks.store_kit import ORIGIN, Kit, codes, document, lines, span, three_batches, trust
 
 from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.findings import CODES
 from spanseal.audit.read_frame import OpenFrame
+from spanseal.audit.store import StoreWriter
+from spanseal.audit.tlog.note import MlDsaSigner
+from spanseal.audit.trust import Trust
 from spanseal.audit.verify import Verdict, verify_store
 from spanseal.errors import NotAStoreError, TrustError
+from spanseal.sealer.seal import Sealer
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +96,34 @@ def test_content_keys_of_another_log_do_not_open_it(kit: Kit, tmp_path: Path) ->
     other.ensure([f"run:{1:032x}", f"run:{2:032x}"])
     verdict = verify_store(kit.store, trust(), None, other)
     assert "content-unreadable" in codes(verdict)
+
+
+def test_two_signatures_are_both_held(tmp_path: Path) -> None:
+    """Ed25519 and ML-DSA-44: each head carries both, and a byte of either is missed."""
+    own = Kit(tmp_path)
+    second = MlDsaSigner(ORIGIN, MLDSA44PrivateKey.generate())
+    with StoreWriter.open(own.store, [own.signer, second], own.content_keys, origin=ORIGIN) as writer:
+        Sealer(writer).seal(lines([document(span(0, 1))]))
+    believed = Trust.parse(
+        f"log {own.signer.vkey.text}\nwitness own {second.vkey.text}\ngroup both all own\nquorum both\n"
+    )
+    assert own.verify(trusted=believed).exit_code == 0
+    assert own.verify().exit_code == 0
+    path = own.store / "checkpoint"
+    sound = path.read_bytes()
+    text, ed25519, ml_dsa = sound.split(b"\n\n")[0], *sound.split(b"\n\n")[1].splitlines()
+    for kept in (ed25519, ml_dsa):
+        path.write_bytes(text + b"\n\n" + kept + b"\n")
+        assert own.verify(trusted=believed).exit_code == 1
+    at = len(sound) - 2000
+    changed = sound[:at] + bytes([sound[at] ^ 1]) + sound[at + 1 :]
+    for name in ("checkpoint", "checkpoints.log"):
+        before = (own.store / name).read_bytes()
+        (own.store / name).write_bytes(before.replace(sound, changed) if name != "checkpoint" else changed)
+        assert own.verify().exit_code == 1, "the trust file with Ed25519 alone finds it as well"
+        (own.store / name).write_bytes(sound if name == "checkpoint" else before)
+    with pytest.raises(TrustError, match=r"leaf 0|signed by"):
+        StoreWriter.open(own.store, MlDsaSigner(ORIGIN, MLDSA44PrivateKey.generate()), own.content_keys, origin=ORIGIN)
 
 
 def test_a_watcher_sees_every_frame_under_the_head(kit: Kit) -> None:

@@ -143,13 +143,14 @@ def test_a_gap_is_sealed(kit: Kit, writer: StoreWriter) -> None:
     assert isinstance(decode_leaf(frame.entries[0]), GapLeaf)
 
 
+EXAMPLES = 300 if os.environ.get("SPANSEAL_SOAK") else 15
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
 documents = st.lists(
     st.builds(span, st.integers(0, 30), st.integers(0, 3), texts, name=texts), max_size=3
 ).map(lambda spans: document(*spans))  # fmt: skip
 
 
-@settings(max_examples=300 if os.environ.get("SPANSEAL_SOAK") else 15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(st.one_of(documents, st.binary(max_size=80)), max_size=5), max_size=4))
 def test_whatever_comes_in_comes_back_and_verifies(batches: list[list[bytes]]) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as base:
