@@ -5,6 +5,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable, Collection
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, setrlimit
 from typing import Any
 
 import httpx
@@ -69,11 +70,17 @@ def ask(prometheus: services.Prometheus, query: str) -> list[dict[str, Any]]:
     return answer["data"]["result"]
 
 
-def spanseal(sealer: Sealer, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The installed command, as the user whose state folder the sealer's keys are pinned in."""
+def spanseal(
+    sealer: Sealer, *arguments: str | Path, largest_file: int = RLIM_INFINITY
+) -> subprocess.CompletedProcess[str]:
+    """The installed command, as the user whose state folder the sealer's keys are pinned in.
+
+    `largest_file`: writes behind this many bytes of a file fail, as on a full disk.
+    """
     return subprocess.run(
-        [COMMAND, *arguments], env=environment(sealer.state), capture_output=True, text=True, check=False, timeout=120
-    )
+        [COMMAND, *arguments], env=environment(sealer.state), capture_output=True, text=True, check=False, timeout=120,
+        preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (largest_file, RLIM_INFINITY)),
+    )  # fmt: skip
 
 
 def verify(sealer: Sealer, state: Path) -> dict[str, Any]:
