@@ -18,7 +18,8 @@ import hashlib
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,8 @@ WRAP_NONE: Final = 0
 
 _PLAIN_NAME: Final = re.compile(r"(run|trace|raw):([0-9a-f]{16,64})")
 _CACHED: Final = 8192
+_AT_ONCE: Final = 128
+_FEW: Final = 4
 _DISK: Final = RealDisk()
 
 
@@ -96,18 +99,16 @@ class ContentKeys:
         OSError if it is full.
         """
         found: dict[str, bytes | None] = {}
-        made = False
+        made: dict[str, bytes] = {}
         for scope in scopes:
             state, key = STATE_KEY, self._still_there(scope)
             if key is None:
                 state, key = self._read(scope)
             if state is None:
-                key = self._effects.random.bytes(KEY_BYTES)
-                self._write(scope, STATE_KEY, key)
-                made = True
+                key = made[scope] = self._effects.random.bytes(KEY_BYTES)
             found[scope] = key
         if made:
-            self.sync()
+            self._write(STATE_KEY, made)
         for scope, key in found.items():
             if key is not None:
                 self._remember(scope, key)
@@ -123,8 +124,7 @@ class ContentKeys:
         had_key = self._read(scope)[0] == STATE_KEY
         descriptor = os.open(path, os.O_RDWR) if had_key else -1
         try:
-            self._write(scope, STATE_FORGOTTEN, b"")
-            self.sync()
+            self._write(STATE_FORGOTTEN, {scope: b""})
             if had_key:
                 os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
                 os.fsync(descriptor)
@@ -162,17 +162,29 @@ class ContentKeys:
         except FormatError as error:
             raise TrustError(f"content key {path} is damaged ({error}): restore it from a backup") from error
 
-    def _write(self, scope: str, state: int, key: bytes) -> None:
-        path = self.directory / key_file_name(scope)
-        temporary = path.with_suffix(".tmp")
-        data = _encode_key_file(scope, state, key, self._effects.clock.time_ns())
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            _DISK.append(descriptor, data)
-            _DISK.sync(descriptor)
-        finally:
-            os.close(descriptor)
-        temporary.replace(path)
+    def _write(self, state: int, keys: Mapping[str, bytes]) -> None:
+        """Replace the files of these scopes, durable on return.
+
+        All are written first and then synced side by side, which the file system does in one go; none has its name
+        before it is durable.
+        """
+        pending = list(keys.items())
+        for start in range(0, len(pending), _AT_ONCE):
+            written: list[tuple[int, Path, Path]] = []
+            try:
+                for scope, key in pending[start : start + _AT_ONCE]:
+                    path = self.directory / key_file_name(scope)
+                    temporary = path.with_suffix(".tmp")
+                    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                    written.append((descriptor, temporary, path))
+                    _DISK.append(descriptor, _encode_key_file(scope, state, key, self._effects.clock.time_ns()))
+                _sync_all([descriptor for descriptor, _, _ in written])
+            finally:
+                for descriptor, _, _ in written:
+                    os.close(descriptor)
+            for _, temporary, path in written:
+                temporary.replace(path)
+        self.sync()
 
 
 def _encode_key_file(scope: str, state: int, key: bytes, time: int) -> bytes:
@@ -198,6 +210,15 @@ def _decode_key_file(data: bytes, scope: str) -> tuple[int, bytes | None]:
     if state != STATE_KEY or wrapping != WRAP_NONE or len(key) != KEY_BYTES:
         raise FormatError(f"state {state}, wrapping {wrapping} are not known to this program")
     return state, key
+
+
+def _sync_all(descriptors: list[int]) -> None:
+    if len(descriptors) < _FEW:
+        for descriptor in descriptors:
+            _DISK.sync(descriptor)
+        return
+    with ThreadPoolExecutor(32, "spanseal-sync") as pool:
+        list(pool.map(_DISK.sync, descriptors))
 
 
 def _inode(path: Path) -> int:
