@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import threading
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ LINE_UNPARSABLE: Final = 1
 LINE_WITHOUT_GLUE: Final = 2
 
 _LINE: Final = struct.Struct(">QQHIBI")
+_OF_THREAD: Final = threading.local()  # a compressor takes longer to make than to use, and serves one thread at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,10 @@ def decode_body(leaves: Sequence[Leaf], body: memoryview) -> Body:
 
 def compress(data: bytes) -> bytes:
     """zstd level 3, content size in the header, so that a reader knows the size before it decompresses."""
-    return zstandard.ZstdCompressor(level=3).compress(data)
+    made: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
+    if made is None:
+        made = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=3)
+    return made.compress(data)
 
 
 def decompress(data: bytes | memoryview, name: str) -> bytes:

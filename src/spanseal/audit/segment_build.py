@@ -126,7 +126,6 @@ class FrameBuilder:
             for item in span.private:
                 group.add(item.path, item.raw)
         skeleton = hashlib.sha256(record).digest()
-        skeleton = hashlib.sha256(record).digest()
         row = IndexRow(bytes.fromhex(span.trace_id), bytes.fromhex(span.span_id), leaf_index, digest, skeleton[:16])
         leaf = SpanLeaf(row.trace_id, row.span_id, scope, flags, skeleton, len(span.private) + 1, root)
         self._entries.append(encode_leaf(leaf))

@@ -125,12 +125,17 @@ class StoreWriter:
 
     def find(self, trace_id: str, span_id: str) -> list[IndexRow]:
         """The leaves that hold a span with these ids (lower hex), oldest first."""
-        ids = bytes.fromhex(trace_id), bytes.fromhex(span_id)
+        return self.find_all([(trace_id, span_id)])[trace_id, span_id]
+
+    def find_all(self, ids: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[IndexRow]]:
+        """What :meth:`find` says of each of these (trace id, span id)."""
+        wanted = {(bytes.fromhex(trace_id), bytes.fromhex(span_id)): (trace_id, span_id) for trace_id, span_id in ids}
         try:
-            return self._index.find(*ids)
+            found = self._index.find_all(wanted)
         except sqlite3.DatabaseError:  # a cache: made anew from the segments
             self._catch_up_index(0)
-            return self._index.find(*ids)
+            found = self._index.find_all(wanted)
+        return {wanted[key]: rows for key, rows in found.items()}
 
     def keys_for(self, scopes: Iterable[str]) -> dict[str, bytes | None]:
         """The content keys of these scopes, made and durable; None for erased scopes. Raises like :meth:`append`."""

@@ -87,7 +87,9 @@ class Sealer:
         cuts = [self._cut(line) for line in lines]
         keys = self._writer.keys_for(sorted({scope for cut in cuts for scope in cut.scopes}))
         builder = FrameBuilder(self._writer.size, keys, self._writer.effects)
-        seen: dict[tuple[str, str], list[IndexRow]] = {}
+        seen = self._writer.find_all(
+            (span.trace_id, span.span_id) for cut in cuts if cut.document for span in cut.document.spans
+        )
         spans = unparsable = 0
         for cut in cuts:
             line = cut.line
@@ -110,10 +112,7 @@ class Sealer:
     ) -> int:  # fmt: skip
         record = skeleton_record(span)
         digest = dedup_digest(key, span.raw) if key is not None else b""
-        ids = (span.trace_id, span.span_id)
-        earlier = seen.get(ids)
-        if earlier is None:
-            earlier = seen[ids] = self._writer.find(*ids)
+        earlier = seen[span.trace_id, span.span_id]
         for row in earlier:
             if row.digest == digest if digest else row.skeleton == builder.skeleton_digest(record):
                 builder.duplicates += 1
@@ -127,17 +126,20 @@ class Sealer:
             raise UsageError(
                 f"{line.source}: a line of {len(line.raw)} bytes cannot stand at bytes {line.start} to {line.end}"
             )
-        own = (f"raw:{self._writer.effects.random.bytes(16).hex()}",)
         try:
             document = cut_line(line.raw)
         except OtlpError as error:
-            return _Cut(line, None, min(error.offset, len(line.raw)), (), own)
+            return _Cut(line, None, min(error.offset, len(line.raw)), (), self._own_scope())
         except Exception:  # noqa: BLE001 - whatever a line does to the cutter, it must not hold up the lines behind it
-            return _Cut(line, None, 0, (), own)
+            return _Cut(line, None, 0, (), self._own_scope())
         if any(len(span.private) > MAX_PRIVATE for span in document.spans):
-            return _Cut(line, None, 0, (), own)
-        span_scopes = tuple(scope_of(span.run_id, span.trace_id) for span in document.spans)
-        return _Cut(line, document, 0, span_scopes, tuple(sorted(set(span_scopes))) or own)
+            return _Cut(line, None, 0, (), self._own_scope())
+        span_scopes = tuple([scope_of(span.run_id, span.trace_id) for span in document.spans])
+        return _Cut(line, document, 0, span_scopes, tuple(sorted(set(span_scopes))) or self._own_scope())
+
+    def _own_scope(self) -> tuple[str, ...]:
+        """A scope for one line alone."""
+        return (f"raw:{self._writer.effects.random.bytes(16).hex()}",)
 
 
 def _parts(lines: Sequence[InputLine]) -> Iterator[list[InputLine]]:
