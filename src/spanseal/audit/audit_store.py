@@ -18,7 +18,7 @@ from spanseal.audit.verify import Verdict, verify_store
 class AuditStore:
     """The store in folder ``root``. ``trust`` is a trust file: without one a signer is never believed (*unknown*).
 
-    ``content_keys`` is the folder of the runs' keys, where content may be read; ``heads`` a file in which the last
+    ``content_keys`` is the folder of the runs' keys, or of some of them, where content may be read; ``heads`` a file in which the last
     head of each log is remembered, so that a store that was rolled back is noticed. Nothing is written to the store.
     """
 
@@ -32,7 +32,7 @@ class AuditStore:
     ) -> None:
         self.root = Path(root)
         self._trust = Trust.load(Path(trust)) if trust is not None else None
-        self._keys = ContentKeys(Path(content_keys)) if content_keys is not None else None
+        self._keys = ContentKeys(Path(content_keys), whole=False) if content_keys is not None else None
         self._heads = HeadMemory(heads) if heads is not None else None
 
     def verify(self) -> Verdict:

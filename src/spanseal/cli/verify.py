@@ -104,7 +104,7 @@ def _content_keys(given: Path | None, pin: Pin | None) -> ContentKeys | None:
     if folder is None or not folder.is_dir():
         return None
     inner = folder / "content"
-    return ContentKeys(inner if inner.is_dir() else folder)
+    return ContentKeys(inner if inner.is_dir() else folder, whole=given is None)
 
 
 def _print(verdict: Verdict, trust: Trust | None, believed: Path | None) -> None:

@@ -159,3 +159,20 @@ def test_a_damaged_memory_of_heads_is_said_not_forgotten(typed: Typed, tmp_path:
     code, _, err = typed("verify store --heads heads.json")
     assert code == 2
     assert "heads.json" in err
+
+
+def test_a_folder_with_some_keys_opens_some_content_and_the_owners_folder_has_to_be_whole(
+    typed: Typed, tmp_path: Path
+) -> None:
+    one = sorted((tmp_path / "keys" / "content").glob("trace-*.key"))[0]
+    (tmp_path / "some").mkdir()
+    shutil.copy(one, tmp_path / "some")
+    code, out, _ = typed("verify store --content-keys some --json")
+    document: dict[str, Any] = json.loads(out)
+    assert (code, document["verdict"]) == (0, "ok")
+    assert document["covered"]["content"] == 1
+    assert "content-missing" not in codes(document)
+    one.unlink()
+    code, out, _ = typed("verify store --json")
+    assert code == 1
+    assert "content-missing" in codes(json.loads(out))
