@@ -173,7 +173,7 @@ def test_sigterm_ends_in_order_and_a_second_sealer_is_refused(tmp_path: Path) ->
         assert "another sealer" in second.stderr
         assert "Traceback" not in second.stderr
         headers = {"authorization": "Bearer let-me-in", "content-type": "application/json"}
-        assert httpx.post(f"{running.url}/v1/traces", content=export(1), trust_env=False).status_code == 401
+        assert httpx.post(f"{running.url}/v1/traces", content=export(1), trust_env=False).status_code == 503
         with httpx.Client(headers=headers, trust_env=False) as client:
             assert client.post(f"{running.url}/v1/traces", content=export(1)).status_code == 200
             assert client.post(f"{running.url}/v1/traces", content=b"poison").status_code == 200

@@ -23,10 +23,12 @@ def serve(
     ] = None,
 ) -> None:
     """Take spans over OTLP/HTTP and from files, and answer when they are sealed and on disk. Ends on SIGTERM."""
-    from spanseal.sealer.service_address import bind, demand_token, parse_listen, read_token
+    from spanseal.sealer.service_address import bind, check_token, demand_token, parse_listen, read_token
 
     host, port = parse_listen(listen)
     token = read_token(token_file) if token_file is not None else settings.sealer_token()
+    if token is not None:
+        check_token(token, "SPANSEAL_TOKEN")
     demand_token(host, token)
     try:
         from spanseal.sealer.service import Service

@@ -2,8 +2,8 @@
 
 Whoever sends deletes what is refused for good, so nothing that may heal is: 503 with ``Retry-After`` for everything
 that is not durable, whatever the reason; poison is sealed as raw bytes and acknowledged. A body over the size limit
-is sealed in pieces, as raw bytes, and acknowledged; it is never 413. A missing bearer token alone is 401: the
-configuration is wrong, and it is counted and logged. May import starlette.
+is sealed in pieces, as raw bytes, and acknowledged; it is never 413. A wrong bearer token and a wrong path are faults
+of somebody's configuration, and that may heal too. May import starlette.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from starlette.applications import Starlette
@@ -27,8 +27,11 @@ from spanseal.sealer.receive_body import MAX_BODY, Body, open_body
 MAX_WAITING: Final = 512 << 20
 """Bytes that may wait in memory for the disk; above it senders are asked to come again."""
 RETRY_AFTER: Final = "1"
-_IN_THREAD: Final = 1 << 18
+STALLED: Final = 60.0
+"""Seconds without a byte after which a body is given up, so that a sender that is gone keeps no memory."""
 _SAY_AGAIN: Final = 10.0
+_NO_BEARER: Final = "the bearer token is missing or wrong: give sender and sealer the same"
+_WRONG_PATH: Final = "spans are taken at /v1/traces only: correct the sender's endpoint, and send it nothing but traces"
 
 log = logging.getLogger("spanseal.sealer")
 
@@ -52,6 +55,7 @@ class Receiver:
         self._max_body = max_body
         self._max_waiting = max_waiting
         self._reading = 0
+        self._opening = asyncio.Semaphore()
         self._said: set[str] = set()
         self._refusals: dict[str, float] = {}
         self.stopping = False
@@ -65,21 +69,32 @@ class Receiver:
         """The ASGI application: ``POST /v1/traces``, ``GET /healthz``, ``GET /metrics``."""
         return Starlette(
             routes=[
-                Route("/v1/traces", self._guarded(self._traces), methods=["POST"]),
+                Route("/v1/traces", self._guarded(self._traces, self._refuse), methods=["POST"]),
                 Route("/healthz", self._health, methods=["GET"]),
-                Route("/metrics", self._guarded(self._metrics), methods=["GET"]),
+                Route("/metrics", self._guarded(self._metrics, _unauthorized), methods=["GET"]),
+                Route("/{elsewhere:path}", self._elsewhere, methods=["POST"]),
             ]
         )
 
-    def _guarded(self, handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def _guarded(
+        self, handler: Callable[[Request], Awaitable[Response]], refuse: Callable[[], Response]
+    ) -> Callable[[Request], Awaitable[Response]]:
         async def guarded(request: Request) -> Response:
             if self._token is None or _token_matches(request.headers.get("authorization", ""), self._token):
                 return await handler(request)
             self._commit.counters.add("unauthorized")
-            self._say("a request came without the right bearer token and was refused: give sender and sealer the same")
-            return PlainTextResponse("bearer token missing or wrong\n", 401, headers={"WWW-Authenticate": "Bearer"})
+            return refuse()
 
         return guarded
+
+    def _refuse(self) -> Response:
+        """Not 401: the sender would delete its spans, though whoever corrects the token wants them sealed."""
+        answer = self._not_durable(_NO_BEARER)
+        answer.headers["WWW-Authenticate"] = "Bearer"
+        return answer
+
+    async def _elsewhere(self, request: Request) -> Response:
+        return self._not_durable(_WRONG_PATH)
 
     async def _traces(self, request: Request) -> Response:
         counters = self._commit.counters
@@ -104,33 +119,34 @@ class Receiver:
         body = bytearray()
         pieces = 0
         try:
-            async for chunk in request.stream():
-                self._reserve(len(chunk))
+            async for chunk in _chunks(request):
+                self._demand_room(len(chunk))
+                self._reading += len(chunk)
+                self._commit.counters.add("received_bytes", len(chunk))
                 body += chunk
                 if len(body) > self._max_body:
                     pieces += 1
                     self._reading -= len(body)
                     raw, body = bytes(body), bytearray()
                     await self._seal(Body(raw, f"a body over {self._max_body} bytes was sealed raw, in pieces"))
-            raw = bytes(body)
-            if pieces:
-                opened = Body(raw)
-            else:
-                kind, encoding = (request.headers.get(name, "") for name in ("content-type", "content-encoding"))
-                if len(raw) > _IN_THREAD and encoding:
-                    opened = await asyncio.to_thread(open_body, raw, kind, encoding, self._max_body)
-                else:
-                    opened = open_body(raw, kind, encoding, self._max_body)
+            opened = Body(bytes(body)) if pieces else await self._open(bytes(body), request)
         finally:
             self._reading -= len(body)
         await self._seal(opened)
 
-    def _reserve(self, size: int) -> None:
+    async def _open(self, raw: bytes, request: Request) -> Body:
+        kind, encoding = (request.headers.get(name, "") for name in ("content-type", "content-encoding"))
+        if not encoding:
+            return open_body(raw, kind, encoding, self._max_body)
+        async with self._opening:  # one at a time: a packed body may open to a thousand times its size
+            opened = await asyncio.to_thread(open_body, raw, kind, encoding, self._max_body)
+            self._demand_room(len(opened.raw))
+            return opened
+
+    def _demand_room(self, size: int) -> None:
         waiting = self._reading + self._commit.waiting_bytes
         if waiting and waiting + size > self._max_waiting:
             raise StoreError("too much waits for the disk; send again later")
-        self._reading += size
-        self._commit.counters.add("received_bytes", size)
 
     async def _seal(self, body: Body) -> None:
         if body.advice:
@@ -161,6 +177,23 @@ class Receiver:
     async def _metrics(self, request: Request) -> Response:
         self._commit.counters.put("stopped", float(self._commit.stopped is not None))
         return PlainTextResponse(self._commit.counters.text(), media_type="text/plain; version=0.0.4")
+
+
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
+    stream = request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(STALLED):
+                chunk = await anext(stream)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise StoreError(f"no byte of the body came for {STALLED:g} s") from None
+        yield chunk
+
+
+def _unauthorized() -> Response:
+    return PlainTextResponse(f"{_NO_BEARER}\n", 401, headers={"WWW-Authenticate": "Bearer"})
 
 
 def _token_matches(header: str, token: str) -> bool:

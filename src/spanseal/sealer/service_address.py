@@ -54,8 +54,17 @@ def read_token(file: Path) -> str:
         token = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--token-file {file}: cannot be read ({error})") from error
-    if not token or not token.isprintable() or " " in token:
-        raise UsageError(f"--token-file {file}: must hold one token without spaces")
+    return check_token(token, f"--token-file {file}")
+
+
+def check_token(token: str, place: str) -> str:
+    """The token, if a header can carry it. Raises UsageError naming ``place`` (never the token).
+
+    >>> check_token("s3cret", "SPANSEAL_TOKEN")
+    's3cret'
+    """
+    if not token or not all("!" <= char <= "~" for char in token):
+        raise UsageError(f"{place}: must hold one token of ASCII letters, digits and signs, without spaces")
     return token
 
 

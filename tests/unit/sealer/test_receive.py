@@ -235,7 +235,9 @@ def test_many_posts_at_once_are_all_sealed_once(endpoint: Endpoint) -> None:
 def test_without_the_token_nothing_is_taken(endpoint: Endpoint, header: str | bytes) -> None:
     endpoint.configure(token="s3cret")
     answer = endpoint.post(export(1), authorization=header)
-    assert answer.status_code == 401
+    assert answer.status_code == 503, "with 401 the sender would delete its spans"
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.headers["retry-after"]
     assert "s3cret" not in answer.text
     assert endpoint.sealer.lines == []
     assert endpoint.get("/metrics").status_code == 401
