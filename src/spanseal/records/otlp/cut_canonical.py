@@ -7,7 +7,7 @@ twice. Anything else about the line sends it the general way. Imports this packa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -18,7 +18,7 @@ from spanseal.errors import OtlpError
 from spanseal.records.otlp.cut_span import CLEAR_EVENT, CLEAR_LINK, CLEAR_SPAN, CLEAR_STATUS, Kind, PrivateSlice
 from spanseal.records.otlp.fields import JsonObject
 from spanseal.records.otlp.parse import check_document
-from spanseal.records.otlp.strict import IN_SPAN, write
+from spanseal.records.otlp.strict import IN_SPAN, nested
 
 _HOLE, _MARK = orjson.Fragment(b"\0"), b"\0"  # a byte that no JSON text contains
 
@@ -53,7 +53,17 @@ def cut_canonical(line: bytes, clear: frozenset[str], run_id_key: str) -> tuple[
     except (OtlpError, orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
     whole = chain(glue[:1], *((pieces.raw, after) for pieces, after in zip(spans, glue[1:], strict=True)))
-    return (glue, spans) if b"".join(whole) == line else None
+    return (glue, spans) if _is_whole(line, whole) else None
+
+
+def _is_whole(line: bytes, parts: Iterable[bytes]) -> bool:
+    """Whether ``parts``, one after the other, are ``line``; compares in place, since lines can be long."""
+    at = 0
+    for part in parts:
+        if not line.startswith(part, at):
+            return False
+        at += len(part)
+    return at == len(line)
 
 
 def _take_spans(document: JsonObject) -> Iterator[tuple[JsonObject, bytes, bytes, tuple[bytes, bytes]]]:
@@ -99,13 +109,14 @@ class _Taker:
     def __init__(self, clear: frozenset[str]) -> None:
         self._clear = clear
         self._named: list[tuple[str, Kind]] = []
-        self._values: list[object] = []
+        self._values: list[object] = [_HOLE]
 
     def private(self) -> tuple[PrivateSlice, ...]:
         """What was taken, written at once: between holes, so that the text falls into the values again."""
-        texts = write(self._values, IN_SPAN + 4)[1:-1].split(_MARK)
-        raws = [texts[0][:-1], *(text[1:-1] for text in texts[1:])]
-        return tuple([PrivateSlice(path, raw, kind) for (path, kind), raw in zip(self._named, raws, strict=False)])
+        texts = orjson.dumps(nested(self._values, IN_SPAN + 4)).split(_MARK)[1:-1]
+        return tuple([
+            PrivateSlice(path, text[1:-1], kind) for (path, kind), text in zip(self._named, texts, strict=True)
+        ])
 
     def span(self, span: JsonObject) -> None:
         for key in span:

@@ -106,6 +106,15 @@ def write(value: object, depth: int) -> bytes:
     >>> write({"a": 1}, 3)
     b'{"a":1}'
     """
+    return orjson.dumps(nested(value, depth))[depth : -depth or None]
+
+
+def nested(value: object, depth: int) -> object:
+    """``value`` within ``depth`` lists.
+
+    >>> nested(1, 2)
+    [[1]]
+    """
     for _ in range(depth):
         value = [value]
-    return orjson.dumps(value)[depth : -depth or None]
+    return value
