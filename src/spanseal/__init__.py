@@ -22,21 +22,28 @@ _HOMES = {
     "spanseal.agent.build": ("VerifiableAgent",),
     "spanseal.agent.result": ("RunResult",),
     "spanseal.audit.audit_store": ("AuditStore",),
+    "spanseal.control.action": ("Action", "FinalAnswer", "ModelAnswer", "ModelCall", "Seam", "ToolAnswer", "ToolUse"),
     "spanseal.control.plane": ("ControlPlane",),
     "spanseal.control.policies.max_steps": ("MaxStepsPolicy",),
     "spanseal.control.policies.token_budget": ("TokenBudgetPolicy",),
     "spanseal.control.policies.tool_allow_list": ("ToolAllowListPolicy",),
+    "spanseal.control.policies.tool_first": ("ToolFirstPolicy",),
     "spanseal.control.policy": ("ControlDecision", "ControlPolicy", "ControlResult"),
     "spanseal.effects": ("Effects",),
     "spanseal.errors": ("SpansealError",),
-    "spanseal.genai.messages": ("ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "Usage"),
-    "spanseal.genai.state": ("AgentState",),
+    "spanseal.genai.chat_model": ("ChatModel",),
+    "spanseal.genai.messages": (
+        "ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "ToolSpec", "Usage",
+    ),
+    "spanseal.genai.state": ("AgentState", "ToolOutcome"),
     "spanseal.replay.reader": ("RecordedCall", "RunReader", "replay_llm_calls"),
     "spanseal.telemetry.configure": ("configure", "flush", "shutdown"),
     "spanseal.telemetry.instrument": ("instrument", "uninstrument"),
     "spanseal.telemetry.run_context": ("bind",),
+    "spanseal.tools.executor": ("current_call",),
     "spanseal.tools.tool": ("Tool", "tool"),
-    "spanseal.verification.check": ("VerificationCheck", "VerificationResult"),
+    "spanseal.verification.check": ("VerificationCheck", "VerificationReport", "VerificationResult"),
+    "spanseal.verification.checks.complete": ("CompleteCheck",),
     "spanseal.verification.checks.forbidden_phrase": ("ForbiddenPhraseCheck",),
     "spanseal.verification.checks.json_schema": ("JSONSchemaCheck",),
     "spanseal.verification.checks.max_length": ("MaxLengthCheck",),
@@ -54,21 +61,26 @@ if TYPE_CHECKING:
     from spanseal.agent.build import VerifiableAgent
     from spanseal.agent.result import RunResult
     from spanseal.audit.audit_store import AuditStore
+    from spanseal.control.action import Action, FinalAnswer, ModelAnswer, ModelCall, Seam, ToolAnswer, ToolUse
     from spanseal.control.plane import ControlPlane
     from spanseal.control.policies.max_steps import MaxStepsPolicy
     from spanseal.control.policies.token_budget import TokenBudgetPolicy
     from spanseal.control.policies.tool_allow_list import ToolAllowListPolicy
+    from spanseal.control.policies.tool_first import ToolFirstPolicy
     from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
     from spanseal.effects import Effects
     from spanseal.errors import SpansealError
-    from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolCall, ToolResult, Usage
-    from spanseal.genai.state import AgentState
+    from spanseal.genai.chat_model import ChatModel
+    from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolCall, ToolResult, ToolSpec, Usage
+    from spanseal.genai.state import AgentState, ToolOutcome
     from spanseal.replay.reader import RecordedCall, RunReader, replay_llm_calls
     from spanseal.telemetry.configure import configure, flush, shutdown
     from spanseal.telemetry.instrument import instrument, uninstrument
     from spanseal.telemetry.run_context import bind
+    from spanseal.tools.executor import current_call
     from spanseal.tools.tool import Tool, tool
-    from spanseal.verification.check import VerificationCheck, VerificationResult
+    from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult
+    from spanseal.verification.checks.complete import CompleteCheck
     from spanseal.verification.checks.forbidden_phrase import ForbiddenPhraseCheck
     from spanseal.verification.checks.json_schema import JSONSchemaCheck
     from spanseal.verification.checks.max_length import MaxLengthCheck
@@ -79,15 +91,17 @@ if TYPE_CHECKING:
 __all__ = [  # noqa: RUF022 - in the order of the modules above, not of the alphabet
     "LLMAdapter", "create_adapter", "OllamaAdapter", "OpenAIAdapter",
     "VerifiableAgent", "RunResult", "AuditStore",
-    "ControlPlane", "MaxStepsPolicy", "TokenBudgetPolicy", "ToolAllowListPolicy",
+    "Action", "FinalAnswer", "ModelAnswer", "ModelCall", "Seam", "ToolAnswer", "ToolUse",
+    "ControlPlane", "MaxStepsPolicy", "TokenBudgetPolicy", "ToolAllowListPolicy", "ToolFirstPolicy",
     "ControlDecision", "ControlPolicy", "ControlResult",
     "Effects", "SpansealError",
-    "ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "Usage", "AgentState",
+    "ChatModel", "ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "ToolSpec", "Usage",
+    "AgentState", "ToolOutcome",
     "RecordedCall", "RunReader", "replay_llm_calls",
     "configure", "flush", "shutdown", "instrument", "uninstrument", "bind",
-    "Tool", "tool",
-    "VerificationCheck", "VerificationResult", "VerificationPipeline",
-    "ForbiddenPhraseCheck", "JSONSchemaCheck", "MaxLengthCheck", "NotEmptyCheck", "ValidJSONCheck",
+    "Tool", "tool", "current_call",
+    "VerificationCheck", "VerificationReport", "VerificationResult", "VerificationPipeline",
+    "CompleteCheck", "ForbiddenPhraseCheck", "JSONSchemaCheck", "MaxLengthCheck", "NotEmptyCheck", "ValidJSONCheck",
 ]
 
 

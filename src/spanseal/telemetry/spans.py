@@ -24,9 +24,11 @@ def open_span(name: str) -> Generator[Span]:
     unchanged, KeyboardInterrupt and CancelledError too. The SDK's own exception event is not used: it records texts
     and stack traces whatever the capture mode. A provider that raises costs the span, never the block.
 
-    >>> with open_span("step") as span:
-    ...     span.is_recording()
-    False
+    >>> from spanseal.testing.capture_spans import capture_spans
+    >>> with capture_spans() as captured, open_span("step"):
+    ...     pass
+    >>> captured.one("step").kind.name
+    'INTERNAL'
     """
     clock = active().effects.clock
     span = _started(name, clock.time_ns())

@@ -25,9 +25,11 @@ class _Kept:
 def tracer() -> Tracer:
     """The tracer of scope ``spanseal``: of the configured provider, else of OpenTelemetry's global one.
 
-    >>> with tracer().start_as_current_span("step") as span:
-    ...     span.is_recording()
-    False
+    >>> from spanseal.testing.capture_spans import capture_spans
+    >>> with capture_spans() as captured:
+    ...     tracer().start_span("step").end()
+    >>> captured.one("step").name
+    'step'
     """
     provider = active().provider or trace.get_tracer_provider()
     kept = _Kept.pair
