@@ -10,10 +10,15 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from spanseal.adapters.own_span import OwnSpan
-from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolSpec
+from spanseal.errors import UsageError
+from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolSpec, conversation
 from spanseal.telemetry.active import active
 
 _COUNTING = threading.Lock()
+_CLIENT_OPTIONS = frozenset({"stream", "extra_body", "extra_headers", "extra_query", "timeout", "max_retries"})
+_CLIENT_OPTIONS_REMEDY = (
+    "stream with stream(), give further fields by their own names, the rest to the adapter or its client"
+)
 
 
 class LLMAdapter(ABC):
@@ -119,11 +124,19 @@ class LLMAdapter(ABC):
         model: str | None = None,
         **extra: Any,
     ) -> ChatRequest:
-        """The request that :meth:`complete` sends for these arguments."""
-        asked = (Message("user", messages),) if isinstance(messages, str) else tuple(messages)
+        """The request that :meth:`complete` sends for these arguments.
+
+        Raises UsageError for what is no message, and for options of a client that are no fields of the wire format.
+        """
+        for name in _CLIENT_OPTIONS & extra.keys():
+            raise UsageError(f"{name}= is no field of a request: {_CLIENT_OPTIONS_REMEDY}")
+        for tool in tools or ():
+            if not isinstance(tool, ToolSpec):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+                raise UsageError(f"tools: {type(tool).__name__} is no ToolSpec; a Tool has one: tool.spec")
         return ChatRequest(
-            model or self.model, asked, temperature, max_tokens, top_p, seed,
-            (stop,) if isinstance(stop, str) else tuple(stop), tuple(tools), tool_choice, response_format, extra,
+            model or self.model, conversation(messages), temperature, max_tokens, top_p, seed,
+            (stop,) if isinstance(stop, str) else tuple(stop or ()), tuple(tools or ()), tool_choice, response_format,
+            extra,
         )
 
     def chat(self, request: ChatRequest) -> LLMResponse:
@@ -132,7 +145,7 @@ class LLMAdapter(ABC):
         span = OwnSpan(self.provider, request, stream=False, enabled=not self.client_makes_spans)
         try:
             with span.offered():
-                response = self._chat(request)
+                response = _whole(self._chat(request), self)
         except BaseException as error:
             span.failed(error)
             raise
@@ -145,7 +158,7 @@ class LLMAdapter(ABC):
         span = OwnSpan(self.provider, request, stream=False, enabled=not self.client_makes_spans)
         try:
             with span.offered():
-                response = await self._achat(request)
+                response = _whole(await self._achat(request), self)
         except BaseException as error:
             span.failed(error)
             raise
@@ -161,7 +174,7 @@ class LLMAdapter(ABC):
             while True:
                 try:
                     with span.offered():  # not over the yield: the caller's own calls are not ours
-                        chunk = next(chunks)
+                        chunk = _piece(next(chunks), self)
                 except StopIteration:
                     return
                 except BaseException as error:
@@ -183,7 +196,7 @@ class LLMAdapter(ABC):
             while True:
                 try:
                     with span.offered():
-                        chunk = await anext(chunks)
+                        chunk = _piece(await anext(chunks), self)
                 except StopAsyncIteration:
                     return
                 except BaseException as error:
@@ -202,6 +215,18 @@ class LLMAdapter(ABC):
         if not request.model:
             request = replace(request, model=self.model)
         return request, active().effects.clock.monotonic()
+
+
+def _whole(response: object, adapter: LLMAdapter) -> LLMResponse:
+    if isinstance(response, LLMResponse):
+        return response
+    raise UsageError(f"{type(adapter).__name__} answered with {type(response).__name__}; an LLMResponse is expected")
+
+
+def _piece(chunk: object, adapter: LLMAdapter) -> Chunk:
+    if isinstance(chunk, Chunk):
+        return chunk
+    raise UsageError(f"{type(adapter).__name__} streamed {type(chunk).__name__}; Chunk values are expected")
 
 
 def _timed(response: LLMResponse, started: float) -> LLMResponse:

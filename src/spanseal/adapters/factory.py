@@ -24,11 +24,13 @@ def create_adapter(config: Mapping[str, Any]) -> LLMAdapter:
     >>> create_adapter({"backend": "ollama", "model": "smollm2"}).model
     'smollm2'
     """
+    if not isinstance(config, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise UsageError(f"create_adapter: the configuration is a mapping, not {type(config).__name__}")
     backend = config.get("backend")
-    if backend not in _FIELDS:
+    if not isinstance(backend, str) or backend not in _FIELDS:
         raise UsageError(f"unknown backend {backend!r}; there are {', '.join(sorted(_FIELDS))}")
     known = _FIELDS[backend]
-    unknown = sorted(set(config) - {"backend", *known})
+    unknown = sorted(str(key) for key in config if key not in known and key != "backend" and config[key] is not None)
     if unknown:
         raise UsageError(f"backend {backend} has no setting {', '.join(unknown)}; there are {', '.join(known)}")
     model = config.get("model")

@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, ClassVar
 
 from spanseal.adapters.base import LLMAdapter
-from spanseal.adapters.provider_errors import provider_error
+from spanseal.adapters.options import check_options
+from spanseal.adapters.provider_errors import malformed, provider_error, unsent
 from spanseal.errors import MalformedResponseError, ProviderError, UsageError
 from spanseal.genai import ollama_chat
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
-from spanseal.genai.wire_json import JsonObject
+from spanseal.genai.wire_json import JsonObject, dumps
 from spanseal.telemetry.instrument import instrument
 
 try:
@@ -20,7 +21,8 @@ try:
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise UsageError("OllamaAdapter needs the ollama package: pip install 'spanseal[ollama]'") from error
 
-_FAULTS = (ollama.ResponseError, ConnectionError, httpx.HTTPError, ValueError, TypeError)
+_FAULTS = (ollama.ResponseError, ConnectionError, httpx.HTTPError, ValueError, TypeError, AttributeError)
+"""The last three are what the client raises over lines that are no JSON objects."""
 
 
 class OllamaAdapter(LLMAdapter):
@@ -49,6 +51,9 @@ class OllamaAdapter(LLMAdapter):
     ) -> None:
         if (client is not None or async_client is not None) and (host is not None or timeout is not None):
             raise UsageError("give OllamaAdapter either a client or host and timeout, not both")
+        _refuse(client, ollama.Client, "client")
+        _refuse(async_client, ollama.AsyncClient, "async_client")
+        check_options("OllamaAdapter", model=model, url=host, timeout=timeout, schemes=())
         if client is None and async_client is None:
             client, async_client = ollama.Client(host, timeout=timeout), ollama.AsyncClient(host, timeout=timeout)
         self.model = model
@@ -57,69 +62,87 @@ class OllamaAdapter(LLMAdapter):
         self._async_client: Any = None if async_client is None else instrument(_own_copy(async_client))
 
     def _chat(self, request: ChatRequest) -> LLMResponse:
-        return ollama_chat.parse_response(self._sent(request, stream=False))
+        return self._whole(self._sent(ollama_chat.request_body(request, stream=False)))
 
     async def _achat(self, request: ChatRequest) -> LLMResponse:
         if self._async_client is None:
             return await super()._achat(request)
-        return ollama_chat.parse_response(await self._asent(request, stream=False))
+        return self._whole(await self._asent(ollama_chat.request_body(request, stream=False)))
 
     def _stream(self, request: ChatRequest) -> Iterator[Chunk]:
-        assembler = ollama_chat.StreamAssembler()
-        parts = self._sent(request, stream=True)
+        assembler, body = ollama_chat.StreamAssembler(), ollama_chat.request_body(request, stream=True)
+        parts = self._sent(body)
         try:
             for part in parts:
                 new = assembler.feed(part)
                 if new is not None:
                     yield new
         except _FAULTS as error:
-            raise self._error(error) from error
+            raise self._error(error, body) from error
         finally:
             parts.close()
         yield Chunk(response=self._finished(assembler.body()))
 
     async def _astream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
-        assembler = ollama_chat.StreamAssembler()
-        parts = await self._asent(request, stream=True)
+        assembler, body = ollama_chat.StreamAssembler(), ollama_chat.request_body(request, stream=True)
+        parts = await self._asent(body)
         try:
             async for part in parts:
                 new = assembler.feed(part)
                 if new is not None:
                     yield new
         except _FAULTS as error:
-            raise self._error(error) from error
+            raise self._error(error, body) from error
         finally:
             await parts.aclose()
         yield Chunk(response=self._finished(assembler.body()))
 
-    def _sent(self, request: ChatRequest, *, stream: bool) -> Any:
+    def _sent(self, body: JsonObject) -> Any:
         if self._client is None:
             raise UsageError("this OllamaAdapter has an async client only: use its a… methods, or give client= too")
-        body = ollama_chat.request_body(request, stream=stream)
         try:
-            return self._client._request(dict, "POST", ollama_chat.PATH, json=body, stream=stream)
+            return self._client._request(dict, "POST", ollama_chat.PATH, json=body, stream=body["stream"])
         except _FAULTS as error:
-            raise self._error(error) from error
+            raise self._error(error, body) from error
 
-    async def _asent(self, request: ChatRequest, *, stream: bool) -> Any:
+    async def _asent(self, body: JsonObject) -> Any:
         if self._async_client is None:
             raise UsageError("this OllamaAdapter has a sync client only: call it without await, or give async_client=")
-        body = ollama_chat.request_body(request, stream=stream)
         try:
-            return await self._async_client._request(dict, "POST", ollama_chat.PATH, json=body, stream=stream)
+            return await self._async_client._request(dict, "POST", ollama_chat.PATH, json=body, stream=body["stream"])
         except _FAULTS as error:
-            raise self._error(error) from error
+            raise self._error(error, body) from error
 
-    def _error(self, error: Exception) -> ProviderError:
+    def _error(self, error: Exception, body: JsonObject) -> ProviderError:
+        try:
+            dumps(body)
+        except (TypeError, ValueError) as ours:
+            raise unsent(ours) from error
+        where, secrets = self._place
+        return provider_error(error, where, key_setting="OLLAMA_API_KEY", secrets=secrets)
+
+    @property
+    def _place(self) -> tuple[str, tuple[str, ...]]:
+        """The server's URL, and the keys that no error may show."""
         http: Any = (self._client or self._async_client)._client
-        where = str(http.base_url).rstrip("/")
-        secret = http.headers.get("authorization", "").removeprefix("Bearer ")
-        return provider_error(error, where, key_setting="OLLAMA_API_KEY", secrets=(secret,))
+        return str(http.base_url).rstrip("/"), (http.headers.get("authorization", "").removeprefix("Bearer "),)
 
     def _finished(self, body: JsonObject) -> LLMResponse:
-        if body.get("done") is not True:
-            raise MalformedResponseError("the stream ended before Ollama said that it was done: look at its log")
-        return ollama_chat.parse_response(body)
+        fault = ollama_chat.cut_short((), body)
+        if fault:
+            raise MalformedResponseError(f"{self._place[0]}: {fault}")
+        return self._whole(body)
+
+    def _whole(self, body: object) -> LLMResponse:
+        try:
+            return ollama_chat.parse_response(body)
+        except MalformedResponseError as error:
+            raise malformed(error, *self._place) from None
+
+
+def _refuse(client: object, wanted: type, argument: str) -> None:
+    if client is not None and not isinstance(client, wanted):
+        raise UsageError(f"OllamaAdapter: {argument}= is an ollama.{wanted.__name__}, not {type(client).__name__}")
 
 
 def _own_copy(client: Any) -> Any:

@@ -12,12 +12,13 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from spanseal import settings
 from spanseal.adapters.base import LLMAdapter
+from spanseal.adapters.options import check_options
 from spanseal.adapters.parameter_rule import ParameterRule
-from spanseal.adapters.provider_errors import provider_error
+from spanseal.adapters.provider_errors import malformed, provider_error, unsent
 from spanseal.errors import AuthenticationError, MalformedResponseError, ProviderError, UsageError
 from spanseal.genai import openai_chat
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
-from spanseal.genai.wire_json import JsonObject, is_map, loads, loads_fast
+from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast
 from spanseal.telemetry.capture import noting
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.instrument_openai import target_of
@@ -67,10 +68,16 @@ class OpenAIAdapter(LLMAdapter):
         if client is not None or async_client is not None:
             if base_url is not None or api_key is not None:
                 raise UsageError("give OpenAIAdapter either a client or base_url and api_key, not both")
-        else:
-            key = api_key or settings.openai_api_key() or (_NO_KEY if base_url else None)
+            _refuse(client, openai.OpenAI, "client")
+            _refuse(async_client, openai.AsyncOpenAI, "async_client")
+        check_options("OpenAIAdapter", model=model, url=base_url, timeout=timeout, max_retries=max_retries)
+        if client is None and async_client is None:
+            given = api_key or settings.openai_api_key()
+            key = given.strip() if isinstance(given, str) else given  # a key from a file ends with a line break
+            key = key or (_NO_KEY if base_url else None)
             if key is None:
                 raise AuthenticationError("no API key: pass api_key=, set OPENAI_API_KEY, or give a base_url")
+            check_options("OpenAIAdapter", key=key)
             client = openai.OpenAI(api_key=key, base_url=base_url)
             async_client = openai.AsyncOpenAI(api_key=key, base_url=base_url)
         self.model = model
@@ -114,14 +121,14 @@ class OpenAIAdapter(LLMAdapter):
         assembler = openai_chat.StreamAssembler()
         try:
             for chunk in stream:
-                new = assembler.feed(chunk)
+                new = assembler.feed(as_map(chunk))
                 if new is not None:
                     yield new
         except (openai.OpenAIError, ValueError) as error:
             raise self._error(error) from error
         finally:
             stream.close()
-        yield Chunk(response=openai_chat.parse_response(self._assembled(assembler)))
+        yield Chunk(response=self._whole(self._assembled(assembler)))
 
     async def _astream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
         client = self._async_client
@@ -134,36 +141,43 @@ class OpenAIAdapter(LLMAdapter):
         assembler = openai_chat.StreamAssembler()
         try:
             async for chunk in stream:
-                new = assembler.feed(chunk)
+                new = assembler.feed(as_map(chunk))
                 if new is not None:
                     yield new
         except (openai.OpenAIError, ValueError) as error:
             raise self._error(error) from error
         finally:
             await stream.close()
-        yield Chunk(response=openai_chat.parse_response(self._assembled(assembler)))
+        yield Chunk(response=self._whole(self._assembled(assembler)))
 
     def _ruled(self, request: ChatRequest, stream: bool, post: Callable[[JsonObject], _T]) -> _T:
         body = openai_chat.request_body(request, stream=stream)
         while True:
+            sent = self._rule.applied(body)
             try:
-                with noting(*self._rule.events(body)):
-                    return post(self._rule.applied(body))
-            except openai.OpenAIError as error:
-                mine = self._error(error)
-                if not self._rule.learns(mine, body):
+                with noting(*self._rule.events(body, sent)):
+                    return post(sent)
+            except (openai.OpenAIError, TypeError, ValueError) as error:
+                mine = self._unsent(error)
+                if not self._rule.learns(mine, sent):
                     raise mine from error
 
     async def _aruled(self, request: ChatRequest, stream: bool, post: Callable[[JsonObject], Awaitable[_T]]) -> _T:
         body = openai_chat.request_body(request, stream=stream)
         while True:
+            sent = self._rule.applied(body)
             try:
-                with noting(*self._rule.events(body)):
-                    return await post(self._rule.applied(body))
-            except openai.OpenAIError as error:
-                mine = self._error(error)
-                if not self._rule.learns(mine, body):
+                with noting(*self._rule.events(body, sent)):
+                    return await post(sent)
+            except (openai.OpenAIError, TypeError, ValueError) as error:
+                mine = self._unsent(error)
+                if not self._rule.learns(mine, sent):
                     raise mine from error
+
+    def _unsent(self, error: Exception) -> ProviderError:
+        if isinstance(error, openai.OpenAIError):
+            return self._error(error)
+        raise unsent(error) from error
 
     def _error(self, error: Exception) -> ProviderError:
         return provider_error(
@@ -185,16 +199,34 @@ class OpenAIAdapter(LLMAdapter):
                 "(often …/v1), or is a proxy in between?",
                 status=response.status_code,
             ) from error
-        return openai_chat.parse_response(body)
+        return self._whole(body)
+
+    def _whole(self, body: object) -> LLMResponse:
+        try:
+            return openai_chat.parse_response(body)
+        except MalformedResponseError as error:
+            raise malformed(error, self._where, self._target.secrets) from None
 
     def _assembled(self, assembler: openai_chat.StreamAssembler) -> JsonObject:
         body = assembler.body()
         if not body["choices"]:
             raise MalformedResponseError(f"{self._where} sent no event of a stream: does the server know stream=true?")
+        fault = openai_chat.cut_short((), body)
+        if fault:
+            raise MalformedResponseError(f"{self._where}: {fault}")
         return body
 
 
 def _exact(data: bytes) -> JsonObject:
     """Arguments and texts are strings on this wire, so the fast parser loses nothing that we read."""
-    body = loads_fast(data)
+    try:
+        body = loads_fast(data)
+    except ValueError:  # a lone surrogate or a byte order mark, which the clients take; or no JSON at all
+        return loads(data)
     return body if is_map(body) else loads(data)
+
+
+def _refuse(client: object, wanted: type, argument: str) -> None:
+    if client is not None and not isinstance(client, wanted):
+        kind = type(client).__name__
+        raise UsageError(f"OpenAIAdapter: {argument}= is an openai.{wanted.__name__} (or its Azure form), not {kind}")

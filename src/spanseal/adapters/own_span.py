@@ -15,6 +15,7 @@ from spanseal.genai.wire_json import dumps
 from spanseal.telemetry.attempt import Attempt
 from spanseal.telemetry.capture import ModelCall, Target, begin, offering
 from spanseal.telemetry.guard import guarded
+from spanseal.telemetry.to_json import to_json
 
 
 class OwnSpan:
@@ -36,7 +37,7 @@ class OwnSpan:
         if self._call is None:
             return
         self._claims = self._call.claims
-        self._attempt = self._call.attempt(dumps(openai_chat.request_body(request, stream=self._stream)))
+        self._attempt = self._call.attempt(_request_bytes(request, self._stream))
         if self._stream:
             self._attempt.answered(200, {"content-type": "application/json"}, stream=True)
             self._call.settle()
@@ -56,23 +57,26 @@ class OwnSpan:
     @guarded
     def answered(self, response: LLMResponse) -> None:
         """The model answered in full."""
-        if self._mine is None or self._attempt is None:
+        call = self._mine
+        if call is None:
             return
-        if not self._stream:
-            self._attempt.answered(200, {"content-type": "application/json"}, stream=False)
-        self._attempt.whole(dumps(openai_chat.response_body(response)))
-        self._mine.settle()
+        if self._attempt is not None:
+            if not self._stream:
+                self._attempt.answered(200, {"content-type": "application/json"}, stream=False)
+            self._attempt.whole(_response_bytes(response))
+        call.settle()
 
     @guarded
     def failed(self, error: BaseException) -> None:
         """The model raised."""
-        if self._mine is None or self._attempt is None:
+        call = self._mine
+        if call is None:
             return
         self._keep_partial()
-        if self._stream:
+        if self._stream and self._attempt is not None:
             self._attempt.broke(error)
         else:
-            self._mine.settle(error)
+            call.settle(error)
 
     @guarded
     def stopped(self) -> None:
@@ -84,9 +88,32 @@ class OwnSpan:
     def _keep_partial(self) -> None:
         if self._attempt is not None and self._texts:
             partial = LLMResponse("".join(self._texts), self._model, finish_reason="error")
-            self._attempt.chunks = [dumps(openai_chat.response_body(partial))]
+            self._attempt.chunks = [_response_bytes(partial)]
 
     @property
     def _mine(self) -> ModelCall | None:
         call = self._call
         return call if call is not None and call.claims == self._claims else None
+
+
+def _request_bytes(request: ChatRequest, stream: bool) -> bytes:
+    """The body that says the same as the request; what is not JSON in it is described, for the call may well work."""
+    try:
+        body = openai_chat.request_body(request, stream=stream)
+    except Exception:  # noqa: BLE001 - values of odd types; the span tells the rest
+        return b"{}"
+    return _bytes(body)
+
+
+def _response_bytes(response: LLMResponse) -> bytes:
+    try:
+        return _bytes(openai_chat.response_body(response))
+    except Exception:  # noqa: BLE001 - likewise
+        return b"{}"
+
+
+def _bytes(body: object) -> bytes:
+    try:
+        return dumps(body)
+    except (TypeError, ValueError):  # not JSON, NaN, a lone surrogate
+        return to_json(body).encode()

@@ -23,7 +23,7 @@ class ParameterRule:
 
     >>> rule = ParameterRule()
     >>> refusal = ProviderError("Unsupported parameter: 'max_tokens' is not supported", status=400)
-    >>> rule.learns(refusal, {"max_tokens": 5}), rule.learns(refusal, {"max_tokens": 5})
+    >>> rule.learns(refusal, {"max_tokens": 5}), rule.learns(refusal, rule.applied({"max_tokens": 5}))
     (True, False)
     >>> rule.applied({"max_tokens": 5, "model": "m"})
     {'max_completion_tokens': 5, 'model': 'm'}
@@ -32,13 +32,16 @@ class ParameterRule:
     def __init__(self) -> None:
         self._refused: frozenset[str] = frozenset()
 
-    def learns(self, error: ProviderError, body: Mapping[str, Any]) -> bool:
-        """Whether the refusal names a parameter of ``body`` that a rule helps with and that is new."""
+    def learns(self, error: ProviderError, sent: Mapping[str, Any]) -> bool:
+        """Whether the refusal names a parameter of what was ``sent`` that a rule helps with: then another try pays.
+
+        A call that was under way while another one learnt the same is tried again too.
+        """
         text = str(error)
         if error.status != 400 or not _UNSUPPORTED.search(text):
             return False
         for name in _RULES:
-            if name in body and name not in self._refused and re.search(rf"\b{name}\b", text):
+            if name in sent and re.search(rf"\b{name}\b", text):
                 self._refused |= {name}
                 return True
         return False
@@ -54,9 +57,9 @@ class ParameterRule:
                 changed.setdefault(name, value)
         return changed
 
-    def events(self, body: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
-        """One span event for each parameter of ``body`` that :meth:`applied` changes."""
+    def events(self, body: Mapping[str, Any], sent: Mapping[str, Any]) -> list[tuple[str, dict[str, str]]]:
+        """One span event for each parameter of ``body`` that :meth:`applied` has changed in what is ``sent``."""
         return [
             (sc.EVENT_PARAMETER_RULE, {sc.PARAMETER_NAME: name, sc.PARAMETER_SENT_AS: _RULES[name]})
-            for name in _RULES if name in self._refused and name in body
+            for name in _RULES if name in body and name not in sent
         ]

@@ -16,6 +16,7 @@ from spanseal.errors import (
     ProviderUnavailableError,
     RateLimitedError,
     RequestRejectedError,
+    UsageError,
 )
 from spanseal.telemetry.call_request import scrubbed
 
@@ -37,12 +38,24 @@ def provider_error(error: Exception, where: str, *, key_setting: str, secrets: S
     if any(name in ("APIConnectionError", "ConnectionError", "TransportError", "NetworkError") for name in names):
         cause = scrubbed(str(error.__cause__ or error), tuple(secrets))[:200]
         return ProviderUnavailableError(f"cannot reach {where} ({cause}): start the server there, or correct the URL")
-    if isinstance(error, (ValueError, TypeError)) or "APIResponseValidationError" in names:
+    if isinstance(error, (ValueError, TypeError, AttributeError)) or "APIResponseValidationError" in names:
         return MalformedResponseError(
             f"{where} sent something that is not the protocol ({text}): is the URL that of the model's API, "
             "or is a proxy in between?"
         )
     return ProviderError(f"{where} failed: {text or type(error).__qualname__}")
+
+
+def malformed(error: MalformedResponseError, where: str, secrets: Sequence[str] = ()) -> MalformedResponseError:
+    """What the wire format found wrong with an answer, with the place it came from and without keys."""
+    return MalformedResponseError(f"{where}: {scrubbed(str(error), tuple(secrets))}")
+
+
+def unsent(error: Exception) -> UsageError:
+    """The client could not even write the request."""
+    return UsageError(
+        f"the request cannot be sent ({error}): messages, options and further fields must be JSON, the key ASCII"
+    )
 
 
 def _by_status(error: Exception, status: int, text: str, where: str, key_setting: str) -> ProviderError:

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast, get_args
+
+from spanseal.errors import UsageError
 
 Json: TypeAlias = "Mapping[str, Any] | Sequence[Any] | str | int | float | bool | None"
 
@@ -90,6 +92,34 @@ class Message:
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls that the message asks for, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+
+def conversation(messages: Sequence[Message] | Message | str, place: str = "messages") -> tuple[Message, ...]:
+    """The messages that a caller means: a text is the user's only message.
+
+    Raises :class:`spanseal.errors.UsageError` naming ``place`` and the item that is no message, or that has content
+    which is neither a text nor parts: it would be lost on the way.
+
+    >>> conversation("hi")
+    (Message(role='user', content='hi', name=''),)
+    """
+    if isinstance(messages, str | Message):
+        return (Message("user", messages) if isinstance(messages, str) else messages,)
+    if not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise UsageError(f"{place}: give a text or Message values, not {type(messages).__name__}")
+    asked = tuple(messages)
+    for number, message in enumerate(cast("tuple[object, ...]", asked)):
+        if not isinstance(message, Message):
+            kind = type(message).__name__
+            raise UsageError(f'{place}: item {number} is a {kind}; give Message("user", "…") values, or one text')
+        whole = cast("object", message.content)
+        parts = cast("tuple[object, ...]", whole) if isinstance(whole, tuple) else ()
+        if not isinstance(whole, str | tuple) or not all(isinstance(part, _PARTS) for part in parts):
+            raise UsageError(f"{place}: the content of item {number} is neither a text nor a tuple of parts")
+    return asked
+
+
+_PARTS: tuple[type, ...] = get_args(Part)
 
 
 @dataclass(frozen=True, slots=True)

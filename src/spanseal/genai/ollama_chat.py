@@ -6,7 +6,8 @@ the conventions' attributes (:mod:`ollama_chat_semconv`). Source: Ollama's API d
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from spanseal.genai import sse
 from spanseal.genai.ollama_chat_body import parse_request as parse_request
@@ -28,3 +29,11 @@ PATH: Final = "/api/chat"
 def split_stream(data: bytes) -> tuple[list[str], str]:
     """The texts of the stream's chunks, and the unfinished rest."""
     return sse.decode_lines(data)
+
+
+def cut_short(texts: Sequence[str], body: Mapping[str, Any]) -> str:
+    """Why a stream that was read to its end is no whole answer, in words; empty if it is one."""
+    del texts
+    if body.get("done") is True or body.get("error"):
+        return ""
+    return "the stream ended before Ollama said that it was done: look at its log"

@@ -29,13 +29,15 @@ from spanseal.genai.messages import (
 from spanseal.genai.wire_json import (
     SYNTHETIC_ID,
     JsonObject,
+    arguments_text,
     as_int,
     as_list,
     as_map,
     as_number,
     as_text,
-    dumps,
     loads,
+    mend,
+    mend_text,
     thaw,
 )
 
@@ -85,20 +87,10 @@ def parse_request(body: Mapping[str, Any]) -> ChatRequest:
     )
 
 
-def arguments_text(arguments: object) -> str:
-    """A tool call's arguments as text: an object as compact JSON, a text as it is."""
-    if isinstance(arguments, str):
-        return arguments
-    try:
-        return dumps(arguments).decode() if arguments is not None else ""
-    except (ValueError, TypeError):
-        return ""
-
-
 def _to_wire(message: Message) -> Iterator[JsonObject]:
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     for part in results:
-        wire: JsonObject = {"role": "tool", "content": part.content}
+        wire: JsonObject = {"role": "tool", "content": mend_text(part.content)}
         if part.name:
             wire["tool_name"] = part.name
         if part.id and not part.id.startswith(SYNTHETIC_ID):
@@ -109,7 +101,7 @@ def _to_wire(message: Message) -> Iterator[JsonObject]:
 
 
 def _message_to_wire(message: Message) -> JsonObject:
-    wire: JsonObject = {"role": message.role, "content": message.text}
+    wire: JsonObject = {"role": message.role, "content": mend_text(message.text)}
     thinking = "".join(part.content for part in message.parts if isinstance(part, Reasoning))
     if thinking:
         wire["thinking"] = thinking
@@ -132,7 +124,7 @@ def _image(media: Media) -> str:
 
 def _call_to_wire(call: ToolCall) -> JsonObject:
     try:
-        arguments = as_map(loads(call.arguments or "{}"))
+        arguments = as_map(mend(loads(call.arguments or "{}")))
     except ValueError:
         arguments = {}
     wire: JsonObject = {} if call.id.startswith(SYNTHETIC_ID) or not call.id else {"id": call.id}

@@ -7,8 +7,17 @@ from typing import Any
 
 from spanseal.errors import MalformedResponseError
 from spanseal.genai.messages import Chunk, LLMResponse, ToolCall, Usage
-from spanseal.genai.ollama_chat_body import arguments_text
-from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_text, is_list, is_map, synthetic_id
+from spanseal.genai.wire_json import (
+    JsonObject,
+    arguments_text,
+    as_count,
+    as_list,
+    as_map,
+    as_text,
+    is_list,
+    is_map,
+    synthetic_id,
+)
 
 
 def parse_response(body: object) -> LLMResponse:
@@ -72,7 +81,7 @@ def tool_calls(body: JsonObject) -> tuple[ToolCall, ...]:
 
 def usage(body: JsonObject) -> Usage:
     """Tokens as Ollama counted them; a prompt found in its cache may be told as absent."""
-    return Usage(as_int(body.get("prompt_eval_count")), as_int(body.get("eval_count")))
+    return Usage(as_count(body.get("prompt_eval_count")), as_count(body.get("eval_count")))
 
 
 class StreamAssembler:

@@ -7,7 +7,8 @@ Source: the OpenAI API reference for chat completions, and what llama.cpp, vLLM,
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from spanseal.genai import sse
 from spanseal.genai.openai_chat_body import parse_request as parse_request
@@ -21,6 +22,7 @@ from spanseal.genai.openai_chat_semconv import request_attributes as request_att
 from spanseal.genai.openai_chat_semconv import response_attributes as response_attributes
 from spanseal.genai.openai_chat_semconv import tool_definitions as tool_definitions
 from spanseal.genai.openai_chat_stream import StreamAssembler as StreamAssembler
+from spanseal.genai.wire_json import as_list, as_map
 
 FORMAT: Final = "openai.chat"
 PROVIDER: Final = "openai"
@@ -30,3 +32,14 @@ PATH: Final = "/chat/completions"
 def split_stream(data: bytes) -> tuple[list[str], str]:
     """The texts of the stream's chunks, and the unfinished rest."""
     return sse.decode_events(data)
+
+
+def cut_short(texts: Sequence[str], body: Mapping[str, Any]) -> str:
+    """Why a stream that was read to its end is no whole answer, in words; empty if it is one.
+
+    Either mark of an end will do, ``[DONE]`` or a finish reason: some servers send only one of them.
+    """
+    choices = as_list(body.get("choices"))
+    if "[DONE]" in texts or not choices or any(as_map(choice).get("finish_reason") for choice in choices):
+        return ""
+    return "the stream ended before the model said that it had finished: look at the server's log"

@@ -2,7 +2,8 @@
 
 Stated rules: a reasoning part is not sent back (servers refuse it); a message with several tool results becomes one
 ``tool`` message each; ``strict`` is asked for only where the schema is closed (``additionalProperties: false``),
-because the API refuses it elsewhere.
+because the API refuses it elsewhere; a lone surrogate, which UTF-8 cannot carry, is sent as U+FFFD. Arguments that a
+server sends as an object are taken as its JSON text.
 
 >>> request_body(ChatRequest("m", (Message("user", "hi"),)), stream=False)
 {'model': 'm', 'messages': [{'role': 'user', 'content': 'hi'}]}
@@ -26,7 +27,16 @@ from spanseal.genai.messages import (
     ToolResult,
     ToolSpec,
 )
-from spanseal.genai.wire_json import JsonObject, as_list, as_map, as_number, as_text, thaw
+from spanseal.genai.wire_json import (
+    JsonObject,
+    arguments_text,
+    as_list,
+    as_map,
+    as_number,
+    as_text,
+    mend_text,
+    thaw,
+)
 
 _MODES: Final = frozenset({"auto", "none", "required"})
 _KNOWN: Final = frozenset({
@@ -81,12 +91,13 @@ def parse_request(body: Mapping[str, Any]) -> ChatRequest:
 
 def tool_call_to_wire(call: ToolCall) -> JsonObject:
     """One entry of ``tool_calls``."""
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+    function = {"name": mend_text(call.name), "arguments": mend_text(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _to_wire(message: Message) -> Iterable[JsonObject]:
     if isinstance(message.content, str) and not message.name:
-        return ({"role": message.role, "content": message.content},)
+        return ({"role": message.role, "content": mend_text(message.content)},)
     return _parts_to_wire(message)
 
 
@@ -94,7 +105,7 @@ def _parts_to_wire(message: Message) -> Iterator[JsonObject]:
     rest = [part for part in message.parts if not isinstance(part, (ToolResult, Reasoning))]
     for part in message.parts:
         if isinstance(part, ToolResult):
-            yield {"role": "tool", "tool_call_id": part.id, "content": part.content}
+            yield {"role": "tool", "tool_call_id": part.id, "content": mend_text(part.content)}
     if not rest and any(isinstance(part, ToolResult) for part in message.parts):
         return
     wire: JsonObject = {"role": message.role}
@@ -103,7 +114,7 @@ def _parts_to_wire(message: Message) -> Iterator[JsonObject]:
     calls = [tool_call_to_wire(part) for part in rest if isinstance(part, ToolCall)]
     content = [part for part in rest if not isinstance(part, ToolCall)]
     if all(isinstance(part, Text) for part in content):
-        wire["content"] = message.text if content or not calls else None
+        wire["content"] = mend_text(message.text) if content or not calls else None
     else:
         wire["content"] = [_part_to_wire(part) for part in content]
     if calls:
@@ -113,7 +124,7 @@ def _parts_to_wire(message: Message) -> Iterator[JsonObject]:
 
 def _part_to_wire(part: Part) -> JsonObject:
     if isinstance(part, Text):
-        return {"type": "text", "text": part.content}
+        return {"type": "text", "text": mend_text(part.content)}
     if isinstance(part, Media):
         return _media_to_wire(part)
     return thaw(part.value) if isinstance(part, Other) else {}
@@ -146,7 +157,7 @@ def tool_call_from_wire(wire: JsonObject) -> ToolCall:
     """The call in one entry of ``tool_calls``; a custom tool's input counts as its arguments."""
     function = as_map(wire.get("function")) or as_map(wire.get("custom"))
     arguments = function.get("arguments", function.get("input"))
-    return ToolCall(as_text(wire.get("id")), as_text(function.get("name")), as_text(arguments))
+    return ToolCall(as_text(wire.get("id")), as_text(function.get("name")), arguments_text(arguments))
 
 
 def _part_from_wire(wire: JsonObject) -> Part:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from spanseal.errors import MalformedResponseError
 from spanseal.genai.messages import LLMResponse, ToolCall, Usage
 from spanseal.genai.openai_chat_body import tool_call_from_wire, tool_call_to_wire
-from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_text, is_map, synthetic_id
+from spanseal.genai.wire_json import JsonObject, as_count, as_list, as_map, as_text, is_map, synthetic_id
 
 FINISH: Final = {"tool_calls": "tool_call", "function_call": "tool_call"}
 """The provider's word to the convention's; other words stay."""
@@ -95,13 +95,13 @@ def usage(body: JsonObject) -> Usage:
     """Tokens as counted by the provider; None where it did not tell."""
     told = as_map(body.get("usage"))
     prompt, completion = as_map(told.get("prompt_tokens_details")), as_map(told.get("completion_tokens_details"))
-    cached = as_int(prompt.get("cached_tokens"))
+    cached = as_count(prompt.get("cached_tokens"))
     return Usage(
-        input_tokens=as_int(told.get("prompt_tokens")),
-        output_tokens=as_int(told.get("completion_tokens")),
-        reasoning_tokens=as_int(completion.get("reasoning_tokens")),
-        cache_read_tokens=as_int(told.get("prompt_cache_hit_tokens")) if cached is None else cached,
-        cache_write_tokens=as_int(prompt.get("cache_write_tokens")),
+        input_tokens=as_count(told.get("prompt_tokens")),
+        output_tokens=as_count(told.get("completion_tokens")),
+        reasoning_tokens=as_count(completion.get("reasoning_tokens")),
+        cache_read_tokens=as_count(told.get("prompt_cache_hit_tokens")) if cached is None else cached,
+        cache_write_tokens=as_count(prompt.get("cache_write_tokens")),
     )
 
 

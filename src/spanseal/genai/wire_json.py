@@ -54,6 +54,30 @@ def render(value: object) -> str:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
+def mend_text(text: str) -> str:
+    """``text`` with lone surrogates replaced by U+FFFD, so that it can be written as UTF-8.
+
+    >>> mend_text("a" + chr(0xD800))
+    'a\ufffd'
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def mend(value: Any) -> Any:
+    """:func:`mend_text` in every text of a parsed JSON value."""
+    if isinstance(value, str):
+        return mend_text(value)
+    if is_map(value):
+        return {mend_text(key): mend(item) for key, item in value.items()}
+    return [mend(item) for item in value] if is_list(value) else value
+
+
 def is_map(value: object) -> TypeGuard[JsonObject]:
     """Whether it is a JSON object."""
     return isinstance(value, dict)
@@ -86,6 +110,12 @@ def as_int(value: object) -> int | None:
     return None
 
 
+def as_count(value: object) -> int | None:
+    """The integer if it is one that counts something: not below 0, at most 64 bits, also when written as 12.0."""
+    number = int(value) if isinstance(value, float) and value.is_integer() else as_int(value)
+    return number if number is not None and 0 <= number < 2**63 else None
+
+
 def as_number(value: object) -> float | None:
     """The number as a float; never a bool."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -103,6 +133,16 @@ def thaw(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [thaw(item) for item in cast("list[Any]", value)]
     return value
+
+
+def arguments_text(arguments: object) -> str:
+    """A tool call's arguments as text: an object as compact JSON, a text as it is."""
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return dumps(arguments).decode() if arguments is not None else ""
+    except (ValueError, TypeError):
+        return ""
 
 
 SYNTHETIC_ID = "spanseal_call_"

@@ -84,7 +84,7 @@ def without_keys(data: bytes, secrets: tuple[str, ...]) -> bytes:
     >>> without_keys(b"my key is key-1234567890abcdef", ("key-1234567890abcdef",))
     b'my key is [redacted]'
     """
-    for secret in secrets:
+    for secret in map(str.strip, secrets):
         if len(secret) >= 16 and secret.encode() in data:
             data = data.replace(secret.encode(), b"[redacted]")
     return data
@@ -97,6 +97,7 @@ def scrubbed(text: str, secret_texts: tuple[str, ...]) -> str:
     '401 for https://h/v1?api-key=[redacted]&x=1 with [redacted]'
     """
     for secret in secret_texts:
-        if len(secret) >= 4:
-            text = text.replace(secret, "[redacted]")
+        for form in (secret, repr(secret)[1:-1], secret.strip()):  # a key with a line break is quoted by who refuses it
+            if len(form) >= 4:
+                text = text.replace(form, "[redacted]")
     return _QUERY_SECRET.sub(r"\1[redacted]", text[:2000])

@@ -22,6 +22,7 @@ def record_response(
     """
     span.set_attribute(sc.LLM_RESPONSE_BYTES, len(data))
     data = without_keys(data, secrets)
+    texts: list[str] = []
     if stream:
         texts, rest = wire.split_stream(data)
         if rest:
@@ -39,7 +40,7 @@ def record_response(
     messages = wire.output_messages(body)
     if messages:
         set_content(span, sc.OUTPUT_MESSAGES, render(messages))
-    return wire.fault_of(body)
+    return wire.fault_of(body) or (wire.cut_short(texts, body) if stream else "")
 
 
 def _assembled(wire: WireFormat, texts: list[str]) -> JsonObject:

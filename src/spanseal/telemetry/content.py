@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from opentelemetry.trace import Span
 
+from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.active import active
 from spanseal.telemetry.redact import redact
-from spanseal.telemetry.to_json import mend_text, to_json
+from spanseal.telemetry.to_json import to_json
 
 __all__ = ["OMITTED", "plain_text", "set_content", "to_json"]
 

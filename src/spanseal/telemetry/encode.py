@@ -19,9 +19,9 @@ from opentelemetry.exporter.otlp.json.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import Link, SpanContext
 
+from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.redact import redact
 from spanseal.telemetry.sink import Stamps, nanoseconds
-from spanseal.telemetry.to_json import mend_text
 
 PREFIX: Final = b'{"resourceSpans":['
 SUFFIX: Final = b"]}\n"

@@ -1,4 +1,4 @@
-"""Any Python value as JSON text, whatever it is. Pure; may import nothing of spanseal.
+"""Any Python value as JSON text, whatever it is. Pure; may import the wire's JSON.
 
 orjson first, since most values are plain; what it cannot write (huge integers, lone surrogates, NaN, cycles, objects of
 any class) is made plain by a bounded walk and written then.
@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Set
 from typing import Any, Final, cast
 
 import orjson
+
+from spanseal.genai.wire_json import mend_text
 
 _OPTIONS: Final = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
 _DEEPEST: Final = 64
@@ -44,21 +46,6 @@ def to_json(value: Any) -> str:
         return orjson.dumps(_plain(value, _DEEPEST, frozenset())).decode()
     except Exception:  # noqa: BLE001 - the last resort for objects that fight back
         return '"<unprintable>"'
-
-
-def mend_text(text: str) -> str:
-    """``text`` with lone surrogates replaced by U+FFFD, so that it can be written as UTF-8.
-
-    >>> mend_text("a" + chr(0xD800))
-    'a\ufffd'
-    """
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _holds_nonfinite(value: Any, depth: int) -> bool:
