@@ -1,7 +1,9 @@
 """Everything that comes from outside and differs from run to run: clock, ids, randomness.
 
 Pure modules take an :class:`Effects` value and never call the operating system themselves, so a rerun can feed
-the recorded values and a test fixed ones (``spanseal.testing``). May import the standard library only.
+the recorded values and a test fixed ones (``spanseal.testing``). What no record holds and no rerun feeds is taken
+where it is needed: how long an export waits, the log's own key, the name of a process. May import the standard library
+only.
 
 >>> Effects().clock.time_ns() > 0
 True
@@ -38,13 +40,9 @@ class Ids(Protocol):
         """A new run id: 32 lower-case hex digits."""
         ...
 
-    def call_id(self) -> str:
-        """A new tool-call id, for models that give none."""
-        ...
-
 
 class Randomness(Protocol):
-    """Where random bytes come from (salts, keys, jitter)."""
+    """Where random bytes come from (salts, nonces, keys of writers and runs)."""
 
     def bytes(self, count: int) -> bytes:
         """``count`` bytes fit for keys."""
@@ -69,9 +67,6 @@ class RandomIds:
 
     def run_id(self) -> str:
         return secrets.token_hex(16)
-
-    def call_id(self) -> str:
-        return "call_" + secrets.token_hex(8)
 
 
 class SystemRandomness:

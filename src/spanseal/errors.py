@@ -13,6 +13,7 @@
     │   ├── RequestRejectedError       the request was refused (4xx): the message says which part
     │   └── MalformedResponseError     the answer is not what the protocol says: a proxy, a wrong URL
     ├── ModelFaultError       the model: an unknown tool, malformed arguments; goes back to it as feedback
+    ├── BudgetExceededError   the run: what it wants to spend does not fit its budget; nothing was spent
     ├── ToolFaultError        the world behind a tool: time-out, rate limit, malformed payload
     ├── DataError             bytes that are not what they claim to be
     │   ├── OtlpError         …an export line or a span; carries the byte offset
@@ -25,6 +26,7 @@
     └── ReplayError           a recorded run that cannot be read or found as asked
         └── BadStoreError     …because the audit store that holds it does not verify
 
+A module may refine one of them for its own readers (``FrameDamageError``, ``HeadError``).
 Every message names the place and what to do; ``str(error)`` is fit to be shown to a user as it is.
 """
 
@@ -78,6 +80,10 @@ class MalformedResponseError(ProviderError):
 
 class ModelFaultError(SpansealError):
     """The model asked for something impossible; the text is the feedback it gets."""
+
+
+class BudgetExceededError(SpansealError):
+    """A reservation does not fit any more; nothing was spent. Raise the budget, or ask for less."""
 
 
 class ToolFaultError(SpansealError):

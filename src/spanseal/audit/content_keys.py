@@ -41,10 +41,6 @@ _FEW: Final = 4
 _DISK: Final = RealDisk()
 
 
-class ErasedScopeError(TrustError):
-    """The scope's key was destroyed on purpose; it is never made again."""
-
-
 def key_file_name(scope: str) -> str:
     """The file a scope's key lies in; safe on any file system whatever the scope holds.
 

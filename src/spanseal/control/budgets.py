@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from spanseal.errors import SpansealError, UsageError
-
-
-class BudgetExceededError(SpansealError):
-    """A reservation does not fit any more; nothing was spent."""
+from spanseal.errors import BudgetExceededError, UsageError
 
 
 @dataclass(frozen=True, slots=True)

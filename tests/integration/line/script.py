@@ -11,7 +11,7 @@ from collections.abc import Callable
 from tests.integration.line.shop import price_of
 
 from spanseal import ChatRequest, RunResult, VerifiableAgent
-from spanseal.testing.scripted_model import ScriptedModel
+from spanseal.testing import ScriptedModel
 
 CALL = json.dumps({"action": "price_of", "input": {"item": "lamp"}})
 ANSWER = json.dumps({"action": "final_answer", "input": {"answer": "24 dollars"}})

@@ -17,7 +17,7 @@ from spanseal.control.policy import ControlPolicy, ControlResult
 from spanseal.errors import ModelFaultError, RateLimitedError, ToolFaultError
 from spanseal.genai.messages import ToolCall
 from spanseal.genai.state import AgentState
-from spanseal.testing.scripted_tools import ScriptedTool
+from spanseal.testing import ScriptedTool
 from spanseal.verification.checks.max_length import MaxLengthCheck
 from spanseal.verification.pipeline import VerificationPipeline
 

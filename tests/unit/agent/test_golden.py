@@ -27,9 +27,7 @@ from spanseal.errors import ProviderUnavailableError, ToolFaultError
 from spanseal.genai import semconv
 from spanseal.genai.messages import ToolCall
 from spanseal.genai.state import AgentState
-from spanseal.testing.capture_spans import capture_spans
-from spanseal.testing.scripted_model import ScriptedModel
-from spanseal.testing.scripted_tools import ScriptedTool
+from spanseal.testing import ScriptedModel, ScriptedTool, capture_spans
 from spanseal.verification.checks.max_length import MaxLengthCheck
 from spanseal.verification.pipeline import VerificationPipeline
 

@@ -14,8 +14,7 @@ from spanseal.agent.build import VerifiableAgent
 from spanseal.genai import semconv
 from spanseal.genai.messages import ChatRequest, LLMResponse, ToolCall
 from spanseal.records.otlp.parse import parse_line
-from spanseal.testing.capture_spans import capture_spans
-from spanseal.testing.scripted_model import ScriptedModel
+from spanseal.testing import ScriptedModel, capture_spans
 from spanseal.tools.tool import tool
 
 KILLED = """
@@ -23,7 +22,7 @@ import os, sys
 from spanseal.agent.build import VerifiableAgent
 from spanseal.genai.messages import ToolCall
 from spanseal.telemetry.configure import configure
-from spanseal.testing.scripted_model import ScriptedModel
+from spanseal.testing import ScriptedModel
 
 def die() -> str:
     os._exit(9)

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanseal.control.action import FinalAnswer, ModelCall, ToolUse
-from spanseal.control.budgets import Budget, BudgetExceededError
+from spanseal.control.budgets import Budget
 from spanseal.control.policies.max_steps import MaxStepsPolicy
 from spanseal.control.policies.token_budget import TokenBudgetPolicy
 from spanseal.control.policies.tool_allow_list import ToolAllowListPolicy
 from spanseal.control.policy import ControlDecision
-from spanseal.errors import UsageError
+from spanseal.errors import BudgetExceededError, UsageError
 from spanseal.genai.messages import ChatRequest, Message, ToolCall
 from spanseal.genai.state import AgentState, Spending
 

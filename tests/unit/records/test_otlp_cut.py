@@ -14,7 +14,7 @@ from tests.unit.records.otlp_json import documents, spell
 
 from spanseal.errors import OtlpError
 from spanseal.genai import semconv
-from spanseal.records.otlp import CutLine, CutSpan, cut_line, parse_line, parse_span, resync
+from spanseal.records.otlp import CutLine, CutSpan, cut_line, parse_line, parse_span
 from spanseal.records.otlp.cut import PLACEHOLDERS, cut_general
 from spanseal.records.otlp.cut_canonical import cut_canonical
 
@@ -225,15 +225,3 @@ def test_arbitrary_bytes_are_no_otlp(data: bytes) -> None:
 )
 def test_documents_without_spans_are_all_glue(line: bytes) -> None:
     assert cut_line(line) == CutLine((line,), ())
-
-
-@pytest.mark.parametrize(
-    "prefix", [b'{"resourceSp', RICH[:100], RICH[:-1], b"\0" * 50, b"}", b'{"resourceSpans":[]}', b'x{"resourceSpans":']
-)
-def test_a_good_document_behind_something_torn_is_found(prefix: bytes) -> None:
-    assert resync(prefix + RICH) == (prefix, RICH)
-
-
-@pytest.mark.parametrize("line", [b"", RICH, RICH[:-1], b"no", b"x" + RICH[:-1], RICH + b"\0"])
-def test_no_document_is_found_where_there_is_none(line: bytes) -> None:
-    assert resync(line) is None

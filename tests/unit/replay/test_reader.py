@@ -14,8 +14,7 @@ from spanseal.errors import ProviderTimeoutError, ReplayError
 from spanseal.genai.messages import LLMResponse, ToolCall, Usage
 from spanseal.replay.reader import RunReader, replay_llm_calls
 from spanseal.replay.run import Run
-from spanseal.testing.capture_spans import capture_spans
-from spanseal.testing.scripted_model import Answer, ScriptedModel
+from spanseal.testing import Answer, ScriptedModel, capture_spans
 from spanseal.verification.checks.not_empty import NotEmptyCheck
 from spanseal.verification.pipeline import VerificationPipeline
 

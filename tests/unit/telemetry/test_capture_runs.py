@@ -14,8 +14,7 @@ from spanseal.adapters.openai import OpenAIAdapter
 from spanseal.errors import ProviderUnavailableError
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.run_context import attempt, run_span
-from spanseal.testing.capture_spans import capture_spans
-from spanseal.testing.scripted_model import ScriptedModel
+from spanseal.testing import ScriptedModel, capture_spans
 
 
 def adapter(*answers: Answer) -> OpenAIAdapter:

@@ -27,7 +27,7 @@ from spanseal.telemetry.content import set_content
 from spanseal.telemetry.redact import redact
 from spanseal.telemetry.to_json import to_json
 from spanseal.telemetry.tracing import fail, tracer
-from spanseal.testing.capture_spans import capture_spans
+from spanseal.testing import capture_spans
 
 
 class Hostile:

@@ -17,7 +17,7 @@ from spanseal.records.ledger import Row, check_rows, decode_manifest
 from spanseal.telemetry import folder_export
 from spanseal.telemetry.folder_export import FolderExport
 from spanseal.telemetry.tracing import tracer
-from spanseal.testing.capture_spans import capture_spans
+from spanseal.testing import capture_spans
 
 
 def a_span() -> ReadableSpan:

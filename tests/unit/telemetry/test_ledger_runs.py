@@ -22,8 +22,7 @@ from spanseal.records.ledger import Row, check_rows, decode_manifest
 from spanseal.records.otlp import parse_line
 from spanseal.telemetry.run_context import attempt, bind, current_attempt, current_run, run_span
 from spanseal.telemetry.tracing import tracer
-from spanseal.testing.capture_spans import Captured, capture_spans
-from spanseal.testing.effects import FixedEffects
+from spanseal.testing import Captured, FixedEffects, capture_spans
 
 
 def the_ledger(captured: Captured) -> Ledger:

@@ -13,7 +13,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from spanseal.genai import semconv
 from spanseal.telemetry.run_context import run_span
 from spanseal.telemetry.tracing import fail, tracer
-from spanseal.testing.capture_spans import capture_spans
+from spanseal.testing import capture_spans
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from spanseal.telemetry.encode import PREFIX, SUFFIX
 from spanseal.telemetry.otlp_http import Answer
 from spanseal.telemetry.spool import Spool
 from spanseal.telemetry.tracing import tracer
-from spanseal.testing.capture_spans import capture_spans
+from spanseal.testing import capture_spans
 
 URL = "http://collector.example/v1/traces"
 

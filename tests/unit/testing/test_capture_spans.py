@@ -10,7 +10,7 @@ from spanseal.records.otlp import parse_line
 from spanseal.telemetry.active import active
 from spanseal.telemetry.run_context import run_span
 from spanseal.telemetry.tracing import tracer
-from spanseal.testing.capture_spans import capture_spans
+from spanseal.testing import capture_spans
 
 
 @pytest.mark.parametrize("turn", range(3))

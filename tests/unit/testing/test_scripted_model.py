@@ -12,7 +12,7 @@ from spanseal.errors import RateLimitedError, UsageError
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import ChatRequest, LLMResponse, ToolCall
 from spanseal.records.replay_read import rebuild
-from spanseal.testing.scripted_model import ScriptedModel
+from spanseal.testing import ScriptedModel
 
 
 def shout(request: ChatRequest) -> str:

@@ -16,7 +16,7 @@ from spanseal.errors import ModelFaultError, ToolFaultError, UsageError
 from spanseal.genai import semconv
 from spanseal.genai.messages import ToolCall
 from spanseal.genai.state import ToolOutcome
-from spanseal.testing.scripted_tools import ScriptedTool
+from spanseal.testing import ScriptedTool
 from spanseal.tools.executor import CallContext, ToolExecutor, current_call
 from spanseal.tools.tool import tool
 

@@ -8,7 +8,7 @@ AnyValue) is refused with :class:`~spanseal.errors.OtlpError`; unknown keys are 
 
 from __future__ import annotations
 
-from spanseal.records.otlp.cut import CutLine, CutSpan, PrivateSlice, cut_line, resync
+from spanseal.records.otlp.cut import CutLine, CutSpan, PrivateSlice, cut_line
 from spanseal.records.otlp.parse import parse_line, parse_span
 from spanseal.records.otlp.values import EventRecord, LinkRecord, SpanRecord, Value
 
@@ -23,5 +23,4 @@ __all__ = [
     "cut_line",
     "parse_line",
     "parse_span",
-    "resync",
 ]

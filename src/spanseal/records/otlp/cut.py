@@ -6,20 +6,17 @@ Imports this package, the names of genai, and errors.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from spanseal.errors import OtlpError
 from spanseal.genai import semconv
 from spanseal.records.otlp.cut_canonical import Pieces, cut_canonical
 from spanseal.records.otlp.cut_span import Found, Kind, PrivateSlice, SpanCutter
 from spanseal.records.otlp.parse import check_document
 from spanseal.records.otlp.scan import Place, Scanner, locate
-from spanseal.records.otlp.strict import load, load_masked
+from spanseal.records.otlp.strict import load_masked
 
 PLACEHOLDERS: dict[Kind, bytes] = {"any": b"{}", "string": b'""'}
 """What a reader puts where a private slice stood, by its kind."""
-_DOCUMENT = re.compile(rb'\{[ \t\r]*"resourceSpans"[ \t\r]*:')
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +82,6 @@ def cut_general(line: bytes, clear: frozenset[str] = semconv.CLEAR_KEYS) -> CutL
     glue.append(line[at:])
     spans = [_span(line, place, *found) for place, found in zip(places, cutter.spans, strict=True)]
     return CutLine(tuple(glue), tuple(spans))
-
-
-def resync(line: bytes) -> tuple[bytes, bytes] | None:
-    """The good document at the end of a line that starts with something torn, and what stands before it.
-
-    A full disk leaves a fragment without line end, and the retry is appended to it; a power loss leaves NULs.
-    Searches the last ``{"resourceSpans":``, which cannot stand inside a JSON string. None if that is no good line.
-
-    >>> resync(b'{"resourceSp{"resourceSpans":[]}')
-    (b'{"resourceSp', b'{"resourceSpans":[]}')
-    """
-    start = -1
-    for found in _DOCUMENT.finditer(line):
-        start = found.start()
-    if start <= 0:
-        return None
-    try:
-        check_document(load(line[start:]))
-    except OtlpError:
-        return None
-    return line[:start], line[start:]
 
 
 def _from_pieces(pieces: Pieces) -> CutSpan:

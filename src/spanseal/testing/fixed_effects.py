@@ -57,19 +57,12 @@ class FixedIds:
     def __init__(self, first: int = 1) -> None:
         self._lock = threading.Lock()
         self._runs = first - 1
-        self._calls = first - 1
 
     def run_id(self) -> str:
         """32 hex digits."""
         with self._lock:
             self._runs += 1
             return f"{self._runs:032x}"
-
-    def call_id(self) -> str:
-        """``call_`` and a number."""
-        with self._lock:
-            self._calls += 1
-            return f"call_{self._calls}"
 
 
 class FixedRandomness:
