@@ -16,24 +16,25 @@ class Cursor:
     >>> cursor.end()
     """
 
-    __slots__ = ("_data", "_name", "offset")
+    __slots__ = ("_data", "_name", "_size", "offset")
 
     def __init__(self, data: bytes | memoryview, name: str, offset: int = 0) -> None:
         self._data = memoryview(data)
+        self._size = len(self._data)
         self._name = name
         self.offset = offset
 
     def view(self, count: int) -> memoryview:
-        end = self.offset + count
-        if end > len(self._data):
-            raise FormatError(f"{self._name}: {count} bytes wanted at byte {self.offset}, {self.left} there")
-        piece = self._data[self.offset : end]
+        start = self.offset
+        end = start + count
+        if end > self._size:
+            raise FormatError(f"{self._name}: {count} bytes wanted at byte {start}, {self.left} there")
         self.offset = end
-        return piece
+        return self._data[start:end]
 
     @property
     def left(self) -> int:
-        return len(self._data) - self.offset
+        return self._size - self.offset
 
     def take(self, count: int) -> bytes:
         return bytes(self.view(count))

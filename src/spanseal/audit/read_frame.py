@@ -57,6 +57,7 @@ class OpenFrame:
         self._leaf_places: dict[int, _Place] = {}
         self._line_places: dict[int, _Place] = {}
         self._expected: dict[int, int] = {}
+        self._skeletons: dict[int, Skeleton] = {}
         self._lay_out()
 
     @property
@@ -75,7 +76,10 @@ class OpenFrame:
 
     def skeleton(self, at: int) -> Skeleton:
         """What is readable of the span at position ``at`` without a key."""
-        return decode_skeleton(self.body.skeletons[at])
+        known = self._skeletons.get(at)
+        if known is None:
+            known = self._skeletons[at] = decode_skeleton(self.body.skeletons[at])
+        return known
 
     def raw(self, at: int, slices: Sequence[bytes] | None) -> bytes:
         """The span's bytes: exact with its ``slices``, with placeholders for its private values without."""

@@ -166,13 +166,18 @@ def encode_skeleton(skeleton: Skeleton) -> bytes:
 
 def decode_skeleton(record: bytes) -> Skeleton:
     """Read a skeleton record strictly."""
-    cursor = Cursor(record, "skeleton")
-    kinds = cursor.take(cursor.u16())
+    at = 2 + int.from_bytes(record[:2])
+    kinds = record[2:at]
     if kinds.strip(b"\x00\x01"):
         raise FormatError("skeleton with an unknown kind of value")
-    pieces = tuple(bytes(cursor.bytes32()) for _ in range(len(kinds) + 1))
-    cursor.end()
-    return Skeleton(kinds, pieces)
+    pieces: list[bytes] = []
+    for _ in range(len(kinds) + 1):  # every span has some twenty: slices, since a Cursor takes four times as long
+        start = at + 4
+        at = start + int.from_bytes(record[at:start])
+        pieces.append(record[start:at])
+    if at != len(record):  # past the end, a length reads as zero or more, so ``at`` never comes back to it
+        raise FormatError(f"skeleton of {len(record)} bytes whose pieces end at byte {at}")
+    return Skeleton(kinds, tuple(pieces))
 
 
 def encode_body(
@@ -252,7 +257,8 @@ def _read_digests(leaves: Sequence[Leaf], data: memoryview) -> tuple[dict[int, b
     for at, leaf in enumerate(leaves):
         if isinstance(leaf, SpanLeaf) and leaf.has_content:
             digests[at] = cursor.take(16)
-            commitments[at] = tuple(cursor.take(32) for _ in range(leaf.slices))
+            block = cursor.take(32 * leaf.slices)
+            commitments[at] = tuple([block[start : start + 32] for start in range(0, len(block), 32)])
         elif isinstance(leaf, UnparsableLeaf):
             commitments[at] = (cursor.take(32),)
     cursor.end()

@@ -73,8 +73,18 @@ def test_skeletons_come_back(pieces: list[bytes]) -> None:
     skeleton = Skeleton(bytes(len(pieces) - 1), tuple(pieces))
     record = encode_skeleton(skeleton)
     assert decode_skeleton(record) == skeleton
-    with pytest.raises(FormatError):
-        decode_skeleton(record + b"x")
+    for wrong in (record + b"x", *(record[:length] for length in range(len(record)))):
+        with pytest.raises(FormatError):
+            decode_skeleton(wrong)
+
+
+@given(st.binary(max_size=40) | st.lists(st.integers(0, 3), max_size=40).map(bytes))
+def test_a_skeleton_has_one_encoding(record: bytes) -> None:
+    try:
+        skeleton = decode_skeleton(record)
+    except FormatError:
+        return
+    assert encode_skeleton(skeleton) == record
 
 
 def test_bombs_are_refused_before_they_open(monkeypatch: pytest.MonkeyPatch) -> None:
