@@ -62,7 +62,7 @@ def _installed(name: str) -> Path | None:
 def _built(name: str, recipe: Recipe) -> Path:
     folder = MODULES / recipe.folder
     inputs = [folder / "go.mod", folder / "go.sum", *folder.glob("*.go")]
-    key = content_key(inputs, recipe.package, go().version, headers.RECIPE if recipe.native else "")
+    key = content_key(inputs, recipe.package, go().version, headers.RECIPE + _instructions() if recipe.native else "")
     return made_once(cache_root() / "bin" / f"{name}-{key}", partial(_compile, folder, recipe))
 
 
@@ -70,9 +70,24 @@ def _compile(folder: Path, recipe: Recipe, target: Path) -> None:
     env = {"CGO_ENABLED": "0"}
     if recipe.native:
         include = headers.include_folder(folder)
-        env = {"CGO_ENABLED": "1", "CGO_CFLAGS": f"-O2 -I{include}", "CGO_CXXFLAGS": f"-O2 -I{include}"}
+        flags = f"-O2{_instructions()} -I{include}"
+        env = {"CGO_ENABLED": "1", "CGO_CFLAGS": flags, "CGO_CXXFLAGS": flags}
     options = ["-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", str(target)]
     go().run("build", *options, recipe.package, cwd=folder, env=env)
+
+
+@cache
+def _instructions() -> str:
+    """The compiler flag for the vector instructions that this machine has: with them a model answers ten times faster.
+
+    Part of the binary's key, as a cache may be carried to another machine.
+    """
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return ""  # not Linux: the compiler's own choice
+    told = next((line for line in lines if line.startswith("flags")), "").split()
+    return " -march=x86-64-v3" if {"avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"} <= set(told) else ""
 
 
 def build_all(names: tuple[str, ...], say: Callable[[str], None]) -> None:
