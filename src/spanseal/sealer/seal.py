@@ -6,7 +6,7 @@ May import audit, records and below.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,11 +16,11 @@ from spanseal.audit.segment_build import FrameBuilder, IndexRow, skeleton_record
 from spanseal.audit.store import StoreWriter
 from spanseal.errors import OtlpError, UsageError
 from spanseal.records.otlp import CutLine, CutSpan, cut_line
+from spanseal.sealer.seal_limits import MAX_EXPANDED, expanded, sealable, worth_cutting
 
 FRAME_BYTES: Final = 8 << 20
 FRAME_LINES: Final = 4096
 MAX_LINE: Final = 512 << 20
-MAX_PRIVATE: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,24 @@ class _Cut:
     offset: int
     span_scopes: tuple[str, ...]
     scopes: tuple[str, ...]
+    expanded: int = 0
+
+
+class _Earlier:
+    """What is sealed already under one span's ids: the oldest leaf of each content, and of each readable part."""
+
+    __slots__ = ("contents", "readable")
+
+    def __init__(self, rows: Iterable[IndexRow]) -> None:
+        self.contents: dict[bytes, int] = {}
+        self.readable: dict[bytes, int] = {}
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: IndexRow) -> None:
+        self.readable.setdefault(row.skeleton, row.leaf)
+        if row.digest:
+            self.contents.setdefault(row.digest, row.leaf)
 
 
 class Sealer:
@@ -85,11 +103,16 @@ class Sealer:
 
     def _seal_frame(self, lines: Sequence[InputLine]) -> tuple[int, int, int]:
         cuts = [self._cut(line) for line in lines]
+        if len(cuts) > 1 and sum(cut.expanded for cut in cuts) > MAX_EXPANDED:
+            halves = lines[: len(lines) // 2], lines[len(lines) // 2 :]
+            first, second = (self._seal_frame(half) for half in halves)
+            return first[0] + second[0], first[1] + second[1], first[2] + second[2]
         keys = self._writer.keys_for(sorted({scope for cut in cuts for scope in cut.scopes}))
         builder = FrameBuilder(self._writer.size, keys, self._writer.effects)
-        seen = self._writer.find_all(
+        found = self._writer.find_all(
             (span.trace_id, span.span_id) for cut in cuts if cut.document for span in cut.document.spans
         )
+        seen = {ids: _Earlier(rows) for ids, rows in found.items()}
         spans = unparsable = 0
         for cut in cuts:
             line = cut.line
@@ -100,46 +123,47 @@ class Sealer:
             leaves: list[int] = []
             for span, scope in zip(cut.document.spans, cut.span_scopes, strict=True):
                 before = builder.next_leaf
-                leaves.append(self._seal_span(builder, span, scope, keys[scope], seen))
+                leaves.append(_seal_span(builder, span, scope, keys[scope], seen[span.trace_id, span.span_id]))
                 spans += builder.next_leaf - before
             builder.add_line(line.source, line.start, line.end, line.raw, cut.document.glue, tuple(leaves), cut.scopes)
         self._writer.append(builder.finish())
         return spans, builder.duplicates, unparsable
-
-    def _seal_span(
-        self, builder: FrameBuilder, span: CutSpan, scope: str, key: bytes | None,
-        seen: dict[tuple[str, str], list[IndexRow]],
-    ) -> int:  # fmt: skip
-        record = skeleton_record(span)
-        digest = dedup_digest(key, span.raw) if key is not None else b""
-        earlier = seen[span.trace_id, span.span_id]
-        for row in earlier:
-            if row.digest == digest if digest else row.skeleton == builder.skeleton_digest(record):
-                builder.duplicates += 1
-                return row.leaf
-        row = builder.add_span(span, scope, record, digest, conflict=bool(earlier))
-        earlier.append(row)
-        return row.leaf
 
     def _cut(self, line: InputLine) -> _Cut:
         if line.end - line.start - len(line.raw) not in (0, 1):
             raise UsageError(
                 f"{line.source}: a line of {len(line.raw)} bytes cannot stand at bytes {line.start} to {line.end}"
             )
+        if not worth_cutting(line.raw):
+            return _Cut(line, None, 0, (), self._own_scope())
         try:
             document = cut_line(line.raw)
         except OtlpError as error:
             return _Cut(line, None, min(error.offset, len(line.raw)), (), self._own_scope())
         except Exception:  # noqa: BLE001 - whatever a line does to the cutter, it must not hold up the lines behind it
             return _Cut(line, None, 0, (), self._own_scope())
-        if any(len(span.private) > MAX_PRIVATE for span in document.spans):
-            return _Cut(line, None, 0, (), self._own_scope())
         span_scopes = tuple([scope_of(span.run_id, span.trace_id) for span in document.spans])
-        return _Cut(line, document, 0, span_scopes, tuple(sorted(set(span_scopes))) or self._own_scope())
+        scopes = tuple(sorted(set(span_scopes))) or self._own_scope()
+        size = expanded(document)
+        if not sealable(document, len(scopes), size):
+            return _Cut(line, None, 0, (), self._own_scope())
+        return _Cut(line, document, 0, span_scopes, scopes, size)
 
     def _own_scope(self) -> tuple[str, ...]:
         """A scope for one line alone."""
         return (f"raw:{self._writer.effects.random.bytes(16).hex()}",)
+
+
+def _seal_span(builder: FrameBuilder, span: CutSpan, scope: str, key: bytes | None, earlier: _Earlier) -> int:
+    record = skeleton_record(span)
+    digest = dedup_digest(key, span.raw) if key is not None else b""
+    leaf = earlier.contents.get(digest) if digest else earlier.readable.get(builder.skeleton_digest(record))
+    if leaf is not None:
+        builder.duplicates += 1
+        return leaf
+    row = builder.add_span(span, scope, record, digest, conflict=bool(earlier.readable))
+    earlier.add(row)
+    return row.leaf
 
 
 def _parts(lines: Sequence[InputLine]) -> Iterator[list[InputLine]]:
