@@ -11,7 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 _T = TypeVar("_T")
@@ -19,22 +19,31 @@ _T = TypeVar("_T")
 
 @dataclass
 class Spent:
-    """Time of one side, summed over its turns, in seconds; ``size`` bytes and ``count`` things were handled in it."""
+    """Time of one side, summed over its turns, in seconds; ``size`` bytes and ``count`` things were handled in it.
+
+    ``turns`` has the wall time of each turn.
+    """
 
     cpu: float = 0.0
     wall: float = 0.0
     size: int = 0
     count: int = 0
+    turns: list[float] = field(default_factory=list[float])
 
     def measure(self, work: Callable[[], _T], size: int, count: int = 1) -> _T:
         """Do the work and add what it took."""
         cpu, wall = time.process_time(), time.perf_counter()
         result = work()
-        self.wall += time.perf_counter() - wall
+        self.turns.append(time.perf_counter() - wall)
+        self.wall += self.turns[-1]
         self.cpu += time.process_time() - cpu
         self.size += size
         self.count += count
         return result
+
+    def turn_ms(self, share: float) -> float:
+        """Wall milliseconds that this share of the turns took at most: 0.5 is the median."""
+        return sorted(self.turns)[min(int(share * len(self.turns)), len(self.turns) - 1)] * 1000
 
     @property
     def mb_cpu(self) -> float:

@@ -41,7 +41,7 @@ def measure(name: str, lines: Iterator[bytes], count: int, base: Path) -> tuple[
     for what, spent in (("seal", sealing), ("sha256", hashing), ("write+fsync", writing)):
         rows.append([
             name, what, spent.count / spent.cpu, spent.count / spent.wall, spent.mb_cpu, spent.mb_wall,
-            sealing.cpu / spent.cpu, sealing.wall / spent.wall,
+            spent.turn_ms(0.5), spent.turn_ms(0.99), sealing.cpu / spent.cpu, sealing.wall / spent.wall,
         ])  # fmt: skip
     segments, whole = shop.bytes_of("seg"), shop.bytes_of()
     compact: Row = [
@@ -65,7 +65,10 @@ def main() -> None:
             speed += rows
             compact.append(row)
     heading(f"Sealing: batches of {BATCH}, fdatasync, Ed25519, AES-GCM, index; {histories.NAME}, one span a line")
-    table(("", "what", "spans/s cpu", "spans/s wall", "MB/s cpu", "MB/s wall", "seal/it cpu", "seal/it wall"), speed)
+    table(
+        ("", "what", "spans/s cpu", "spans/s wall", "MB/s cpu", "MB/s wall", "batch p50 ms", "p99 ms",
+         "seal/it cpu", "seal/it wall"), speed,
+    )  # fmt: skip
     heading("Compactness: segments hold everything, tiles and index can be rebuilt")
     table(("", "B/line", "input/segments", "segment B/span", "store B/span", "input/store"), compact)
 
