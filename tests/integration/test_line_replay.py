@@ -16,6 +16,7 @@ from tests.integration.line.wiretap import Exchange, player
 
 from spanseal import Message, OllamaAdapter, OpenAIAdapter, RunReader, ToolResult, replay_llm_calls
 from spanseal.adapters.base import LLMAdapter
+from spanseal.errors import ProviderError
 from spanseal.replay.run import Run
 
 
@@ -64,7 +65,12 @@ def test_every_call_has_the_messages_that_were_sent(reader: RunReader, ran: Ran)
 def test_every_call_has_the_answer_that_came(reader: RunReader, ran: Ran) -> None:
     for _, run in recorded(reader, ran):
         for call in run.calls:
-            came = json.loads(exchange(ran, call.span_id).response)
+            passed = exchange(ran, call.span_id)
+            if passed.status >= 400:
+                assert call.response is None
+                assert call.error
+                continue
+            came = json.loads(passed.response)
             message = came["message"] if "message" in came else came["choices"][0]["message"]
             assert call.response is not None
             assert call.response.raw == came
@@ -88,8 +94,12 @@ def test_the_calls_can_be_sent_again_to_the_byte(reader: RunReader, ran: Ran) ->
             calls = replay_llm_calls(run)
             assert len(calls) == len(run.calls)
             for call in calls:
+                if call.response is None:
+                    with pytest.raises(ProviderError) as refusal:
+                        another.chat(call.request)
+                    assert "not recorded" not in str(refusal.value)
+                    continue
                 again = another.chat(call.request)
-                assert call.response is not None
                 assert (again.text, again.raw) == (call.response.text, call.response.raw)
 
 

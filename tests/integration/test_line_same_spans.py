@@ -142,6 +142,17 @@ def test_a_halted_run_is_an_error(ran: Ran) -> None:
     assert root(ran, "halts").message == run["stop_reason"]
 
 
+def test_a_call_that_the_server_refuses_fails_its_run(ran: Ran) -> None:
+    run = ran.runs["refused"]
+    assert run["outcome"] == "failed"
+    (chat,) = [span for span in of_run(ran, "refused") if word(span) == "chat"]
+    assert ran.exchange(chat.attributes["spanseal.llm.request.sha256"]).status >= 400
+    assert chat.status == ERROR
+    found = errors(ran, "refused")
+    assert found.keys() == {chat.name, "step", "invoke_agent refused"}
+    assert found["invoke_agent refused"] == found["step"] == run["error_type"]
+
+
 def test_an_escalated_run_is_none_and_its_action_waits(ran: Ran) -> None:
     run = ran.runs["escalates"]
     assert run["outcome"] == "escalated"
@@ -168,8 +179,8 @@ def test_a_refused_answer_is_an_error_of_its_check_and_is_asked_again(ran: Ran) 
 def test_each_chat_span_tells_what_the_server_counted(ran: Ran) -> None:
     for case, run in ran.runs.items():
         chats = [span.attributes for span in of_run(ran, case) if word(span) == "chat"]
-        read, written = (sum(chat[f"gen_ai.usage.{way}_tokens"] for chat in chats) for way in ("input", "output"))
-        assert [read, written] == run["tokens"]
+        ways = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
+        assert [sum(chat.get(way, 0) for chat in chats) for way in ways] == run["tokens"]
         root_span = root(ran, case).attributes
         assert [root_span["gen_ai.usage.input_tokens"], root_span["gen_ai.usage.output_tokens"]] == run["tokens"]
 

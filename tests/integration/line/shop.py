@@ -99,6 +99,18 @@ class AskFirst(ControlPolicy):
         return self.escalate("buying cannot be undone") if bought else self.allow()
 
 
+class Nonsense(ControlPolicy):
+    """Asks for a schema that no server can read: the real server says no."""
+
+    name = "nonsense"
+    seams: frozenset[Seam] = frozenset({"before_model"})
+
+    def decide(self, seam: Seam, state: AgentState, action: Action) -> ControlResult:
+        schema = {"type": "nonsense"}
+        asked = isinstance(action, ModelCall) and action.request.response_format == schema
+        return self.allow() if asked else self.modify("to be refused", response_format=schema)
+
+
 @dataclass(frozen=True)
 class Case:
     """One run: its agent is named after it."""
@@ -126,6 +138,7 @@ CASES = (
     Case("right", "What does a lamp cost?", price_of, together=True),
     Case("fails", "How many lamps are there?", stock_of),
     Case("halts", "What does a lamp cost?", price_of, lambda: [OneWay(), MaxStepsPolicy(1)]),
+    Case("refused", "What does a lamp cost?", price_of, lambda: [Nonsense()]),
     Case("escalates", "Buy a lamp.", order, lambda: [OneWay(), AskFirst()]),
 )
 NATIVE = Case("calls", "What does a lamp cost?", price_of, lambda: [OneWay(native=True)], native=True)
