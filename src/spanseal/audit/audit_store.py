@@ -18,8 +18,9 @@ from spanseal.audit.verify import Verdict, verify_store
 class AuditStore:
     """The store in folder ``root``. ``trust`` is a trust file: without one a signer is never believed (*unknown*).
 
-    ``content_keys`` is the folder of the runs' keys, or of some of them, where content may be read; ``heads`` a file in which the last
-    head of each log is remembered, so that a store that was rolled back is noticed. Nothing is written to the store.
+    ``content_keys`` is the folder of the runs' keys, or of some of them, where content may be read; ``heads`` a file
+    in which the last head of each log is remembered, so that a store that was rolled back is noticed. Nothing is
+    written to the store.
     """
 
     def __init__(
