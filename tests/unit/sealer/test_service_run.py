@@ -147,12 +147,15 @@ def test_a_body_on_its_way_when_the_end_comes_is_still_taken(start: Callable[...
     def slowly() -> Iterator[bytes]:
         yield body[:50]
         half.set()
-        time.sleep(0.4)
+        time.sleep(1)
         yield body[50:]
 
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(lambda: running.client.post("/v1/traces", content=slowly()))
         assert half.wait(10)
+        until = time.monotonic() + 10
+        while not running.service.counters["requests"] and time.monotonic() < until:
+            time.sleep(0.01)  # sent is not yet received: a connection without a request is closed at once
         running.service.stop()
         assert answer.result(20).status_code == 200
     running.join()
