@@ -26,7 +26,8 @@ from spanseal.control.plane import ControlPlane
 from spanseal.effects import Effects
 from spanseal.errors import UsageError
 from spanseal.genai.chat_model import ChatModel
-from spanseal.genai.messages import ChatRequest, Message, ToolSpec
+from spanseal.genai.messages import ChatRequest, Message, Text, ToolSpec, conversation
+from spanseal.settings_values import Value
 from spanseal.tools.drive import adrive, drive
 from spanseal.tools.executor import ToolExecutor
 from spanseal.tools.tool import Tool, tool
@@ -62,14 +63,16 @@ class VerifiableAgent:
         model: str = "", temperature: float | None = None, max_tokens: int | None = None, seed: int | None = None,
         stop: Sequence[str] = (), memory: MemoryView | None = None, effects: Effects | None = None,
     ) -> None:
-        if max_retries < 0 or max_steps < 1:
-            raise UsageError("VerifiableAgent: max_retries is at least 0 and max_steps at least 1")
+        _refuse_misfits(adapter, verification, control, tools)
+        max_retries = Value(max_retries, "VerifiableAgent(max_retries=…)").at_least(0)
+        max_steps = Value(max_steps, "VerifiableAgent(max_steps=…)").at_least(1)
         if verify not in ("answers", "all"):
             raise UsageError(f"VerifiableAgent: verify is 'answers' or 'all', not {verify!r}")
         executor = ToolExecutor([each if isinstance(each, Tool) else tool(each) for each in tools], effects)
         specs = tuple(each.spec for each in executor.tools.values())
         spoken = _protocol(protocol, specs, enforce_schema)
-        base = ChatRequest(model, (), temperature=temperature, max_tokens=max_tokens, seed=seed, stop=tuple(stop))
+        base = ChatRequest(model, (), temperature=temperature, max_tokens=max_tokens, seed=seed,
+                           stop=(stop,) if isinstance(stop, str) else tuple(stop))
         config = LoopConfig(base, specs, spoken, max_retries, max_steps, verify, memory or FullHistory())
         answers = (verification or VerificationPipeline(name="answer")).having(AnswerPresentCheck())
         self.name = name
@@ -88,20 +91,39 @@ class VerifiableAgent:
         ``metadata`` is the application's own, for policies to read. Raises what the caller or a bug raised; what the
         model, its provider or a tool did wrong is in the result.
         """
-        return drive(self._runner.flow(self._messages(question), conversation_id, metadata))
+        return drive(self._runner.flow(self._messages(question), conversation_id, _checked(metadata)))
 
     async def arun(
         self, question: str | Sequence[Message], *, conversation_id: str = "",
         metadata: Mapping[str, Any] | None = None,
     ) -> RunResult:
         """The same, awaitable; cancelling it stops at the next await and marks the spans."""
-        return await adrive(self._runner.flow(self._messages(question), conversation_id, metadata))
+        return await adrive(self._runner.flow(self._messages(question), conversation_id, _checked(metadata)))
 
     def _messages(self, question: str | Sequence[Message]) -> tuple[Message, ...]:
-        asked = (Message("user", question),) if isinstance(question, str) else tuple(question)
-        if not any(message.parts for message in asked):
+        asked = conversation(question, "VerifiableAgent.run")
+        parts = [part for message in asked for part in message.parts]
+        if not any(not isinstance(part, Text) or part.content.strip() for part in parts):
             raise UsageError("VerifiableAgent.run: the question is empty")
         return (Message("system", self._system), *asked) if self._system else asked
+
+
+def _refuse_misfits(adapter: object, verification: object, control: object, tools: object) -> None:
+    if not isinstance(adapter, ChatModel) or isinstance(adapter, type):
+        given = adapter.__name__ if isinstance(adapter, type) else type(adapter).__name__
+        raise UsageError(f"VerifiableAgent: {given} is no adapter; give OpenAIAdapter(…), OllamaAdapter(…) or your own")
+    if not isinstance(verification, VerificationPipeline | None):
+        raise UsageError("VerifiableAgent: verification is a VerificationPipeline([…])")
+    if not isinstance(control, ControlPlane | None):
+        raise UsageError("VerifiableAgent: control is a ControlPlane([…])")
+    if isinstance(tools, str) or not isinstance(tools, Sequence):
+        raise UsageError(f"VerifiableAgent: tools is a list of tools or functions, not {type(tools).__name__}")
+
+
+def _checked(metadata: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if not isinstance(metadata, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise UsageError(f"VerifiableAgent.run: metadata is a mapping, not {type(metadata).__name__}")
+    return metadata
 
 
 def _protocol(
@@ -117,6 +139,6 @@ def _protocol(
         raise UsageError("VerifiableAgent: enforce_schema belongs to protocol='json'")
     if protocol == "native":
         return NativeProtocol()
-    if isinstance(protocol, str):
+    if not isinstance(protocol, ActionProtocol):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise UsageError(f"VerifiableAgent: protocol is 'native' or 'json', not {protocol!r}")
     return protocol

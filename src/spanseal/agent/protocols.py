@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from spanseal.agent.form_checks import JSONActionCheck, ToolRequiredCheck
 from spanseal.agent.json_action import FINAL_ANSWER, action_schema, read_action
@@ -27,6 +27,7 @@ class Reading:
     answer: str = ""
 
 
+@runtime_checkable
 class ActionProtocol(Protocol):
     """The language between loop and model.
 

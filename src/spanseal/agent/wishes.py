@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,10 +14,13 @@ from spanseal.genai.messages import LLMResponse, Message, ToolCall, ToolResult
 from spanseal.verification.json_text import JsonTextError, parse
 
 
-def numbered(response: LLMResponse, step: int) -> LLMResponse:
-    """With an id for every call that has none, or one that another call of the response has too."""
-    taken = {call.id for call in response.tool_calls}
-    seen: set[str] = set()
+def numbered(response: LLMResponse, step: int, before: Sequence[Message] = ()) -> LLMResponse:
+    """With an id for every call that has none, or one that another call has too, here or in the messages ``before``.
+
+    Some servers count from one in every answer; an id must mean one call, for its result and for its idempotency key.
+    """
+    seen = {call.id for message in before for call in message.tool_calls}
+    taken = seen | {call.id for call in response.tool_calls}
     calls: list[ToolCall] = []
     for index, call in enumerate(response.tool_calls):
         if not call.id or call.id in seen:

@@ -173,6 +173,8 @@ class FinalAnswer:
         _refuse_unknown(self.seam, modifications, ("answer",))
         answer = modifications.get("answer", self.answer)
         _need(self.seam, "answer", answer, str, "a text")
+        if not answer.strip():
+            raise UsageError(f"{self.seam}: an answer without text is none; halt instead")
         return FinalAnswer(answer)
 
     def to_json(self) -> dict[str, Any]:

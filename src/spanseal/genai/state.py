@@ -75,11 +75,8 @@ class Spending:
 
     def with_answer(self, response: LLMResponse, sent: tuple[Message, ...]) -> Spending:
         """With one more model call settled; ``sent`` is what the estimate is made from where counts are missing."""
-        read, written = response.usage.input_tokens, response.usage.output_tokens
-        if read is None:
-            read = response.prompt_tokens or None
-        if written is None:
-            written = response.completion_tokens or None
+        read = _counted(response.usage.input_tokens, response.prompt_tokens)
+        written = _counted(response.usage.output_tokens, response.completion_tokens)
         guessed = read is None or written is None
         return replace(
             self,
@@ -139,6 +136,12 @@ class AgentState:
             [[call.name, call.arguments] for call in self.pending],
             [[done.call.name, done.call.arguments, done.result, done.fault] for done in self.tool_calls],
         ])
+
+
+def _counted(told: int | None, other: int) -> int | None:
+    """What the provider counted; a negative number is no count, and must not give a budget back what was spent."""
+    number = (other or None) if told is None else told
+    return number if number is None or number >= 0 else None
 
 
 def _without_ids(message: Message, names: dict[str, int]) -> list[Any]:

@@ -1,8 +1,8 @@
 """From Python annotations to JSON Schema, and from checked JSON values to Python values. Pure.
 
 Understood: str, int, float, bool, None, list[X], tuple[X, ...], dict[str, X], X | Y, Optional, Literal, Enum,
-dataclasses, Annotated[X, "description"] and Any. No value changes its meaning: the only conversion between numbers is
-int to float.
+dataclasses, NewType, Annotated[X, "description"] and Any. No value changes its meaning: the only conversion between
+numbers is int to float.
 
 >>> shape_of(list[int]).schema
 {'type': 'array', 'items': {'type': 'integer'}}
@@ -11,11 +11,12 @@ int to float.
 from __future__ import annotations
 
 import dataclasses
+import json
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NewType, Union, cast, get_args, get_origin, get_type_hints
 
 from spanseal.errors import UsageError
 from spanseal.verification.json_schema import problems
@@ -54,9 +55,11 @@ _SIMPLE: dict[Any, Shape] = {
 def shape_of(annotation: Any, place: str = "annotation") -> Shape:
     """The shape of ``annotation``. Raises :class:`UsageError` naming ``place`` for one that JSON cannot carry."""
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _enum(annotation)
+        return _enum(annotation, place)
     if isinstance(annotation, type) and dataclasses.is_dataclass(annotation):
         return _dataclass(annotation, place)
+    if isinstance(annotation, NewType):
+        return shape_of(annotation.__supertype__, place)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is None:
         try:
@@ -68,7 +71,7 @@ def shape_of(annotation: Any, place: str = "annotation") -> Shape:
         words = next((note for note in arguments[1:] if isinstance(note, str)), "")
         return shape_of(arguments[0], place).described(words)
     if origin is Literal:
-        return Shape({"enum": list(arguments)})
+        return Shape({"enum": [_scalar(value, place) for value in arguments]})
     if origin in (Union, types.UnionType):
         return _union([shape_of(part, place) for part in arguments])
     if origin in (list, Sequence) or (origin is tuple and arguments[1:] == (Ellipsis,)):
@@ -78,8 +81,27 @@ def shape_of(annotation: Any, place: str = "annotation") -> Shape:
     raise UsageError(f"{place}: {annotation!r} has no JSON form; lists take one type, dictionaries have text keys")
 
 
-def _enum(annotation: type[Enum]) -> Shape:
-    return Shape({"enum": [member.value for member in annotation]}, annotation)
+def _enum(annotation: type[Enum], place: str) -> Shape:
+    return Shape({"enum": [_scalar(member.value, place) for member in annotation]}, annotation)
+
+
+def _scalar(value: object, place: str) -> Any:
+    if isinstance(value, Enum) or not is_json(value, value) or isinstance(value, list | tuple | dict):
+        raise UsageError(f"{place}: {value!r} cannot be told from others in JSON; use texts, numbers, booleans or None")
+    return value
+
+
+def is_json(value: object, original: object) -> bool:
+    """Whether ``value``, a JSON form of ``original``, says all that it says and can be written.
+
+    >>> is_json([1], (1,)), is_json("<object>", object())
+    (True, False)
+    """
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return not isinstance(value, str) or isinstance(original, str | Enum)
 
 
 def _array(item: Shape, made: type[list[Any]] | type[tuple[Any, ...]]) -> Shape:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any, get_type_hints
 from spanseal.errors import UsageError
 from spanseal.genai.plain import plain
 from spanseal.tools.docstring import described
-from spanseal.tools.shape import Shape, object_schema, shape_of
+from spanseal.tools.shape import Shape, is_json, object_schema, shape_of
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -38,9 +39,11 @@ class Signature:
 def signature_of(function: Callable[..., Any]) -> Signature:
     """Read ``function``. Raises :class:`UsageError` naming the parameter that JSON cannot carry."""
     name = getattr(function, "__name__", type(function).__name__)
+    _refuse(function, name)
     try:
         target = function if inspect.isroutine(function) else type(function).__call__
         hints = get_type_hints(target, include_extras=True)
+        given = inspect.signature(function).parameters.values()
     except Exception as error:
         raise UsageError(
             f"tool {name}: its annotations cannot be read: {error}; types that they name are looked up in the module"
@@ -48,24 +51,43 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     text, notes = described(function.__doc__)
     shapes: dict[str, Shape] = {}
     required: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in given:
         place = f"tool {name}, parameter {parameter.name}"
         if parameter.kind not in _NAMED:
             raise UsageError(f"{place}: a tool's parameters have names; no *args, **kwargs or positional-only ones")
         if parameter.name not in hints:
             raise UsageError(f"{place}: it has no annotation; annotate it, so that the model knows what to pass")
-        shape = shape_of(hints[parameter.name], place).described(notes.get(parameter.name, ""))
+        shape = _shape(hints[parameter.name], place).described(notes.get(parameter.name, ""))
         if parameter.default is inspect.Parameter.empty:
             required.append(parameter.name)
-        else:
+        elif is_json(plain(parameter.default), parameter.default):
             shape = Shape(shape.schema | {"default": plain(parameter.default)}, shape.convert)
         shapes[parameter.name] = shape
     return Signature(text, object_schema(shapes, required), shapes, _returned(hints.get("return", Any)))
 
 
+def _refuse(function: object, name: str) -> None:
+    if not callable(function):
+        raise UsageError(f"tool: {function!r} is no function; annotate a function and give that")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise UsageError(f"tool {name}: a generator has no one result that a model can read; return a list")
+    if isinstance(function, type | functools.partial):
+        kind = "a class" if isinstance(function, type) else "a functools.partial"
+        raise UsageError(f"tool {name}: it is {kind}; give a function with annotations and a docstring of its own")
+
+
+def _shape(annotation: Any, place: str) -> Shape:
+    try:
+        return shape_of(annotation, place)
+    except RecursionError:
+        raise UsageError(f"{place}: its type contains itself; use dict for the inner one") from None
+    except (NameError, TypeError, AttributeError) as error:
+        raise UsageError(f"{place}: its type cannot be read: {error}") from error
+
+
 def _returned(annotation: Any) -> dict[str, Any] | None:
     try:
-        schema = shape_of(annotation).schema
+        schema = _shape(annotation, "return").schema
     except UsageError:
         return None
     return schema or None

@@ -18,8 +18,10 @@ from typing import Any, cast, overload
 
 from spanseal.errors import ToolFaultError, UsageError
 from spanseal.genai.messages import ToolSpec
+from spanseal.settings_values import Value
+from spanseal.tools.shape import is_json
 from spanseal.tools.signature import Signature, signature_of
-from spanseal.verification.json_schema import check_schema
+from spanseal.verification.json_schema_form import check_schema
 
 TRANSIENT: tuple[type[Exception], ...] = (ToolFaultError, TimeoutError, ConnectionError)
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -51,10 +53,17 @@ class Tool:
     signature: Signature | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise UsageError(f"tool {self.name!r}: a name has 1 to 64 letters, digits, '_' or '-'")
-        if self.attempts < 1 or self.retry_delay < 0 or self.max_result_chars < 1:
-            raise UsageError(f"tool {self.name}: attempts and max_result_chars are at least 1, retry_delay at least 0")
+        if not callable(self.call):
+            raise UsageError(f"tool {self.name}: call is a function, not {type(self.call).__name__}")
+        if not isinstance(self.description, str):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+            raise UsageError(f"tool {self.name}: description is a text, not {type(self.description).__name__}")
+        if Value(self.attempts, f"tool {self.name}: attempts").at_least(1) and self.retry_delay < 0:
+            raise UsageError(f"tool {self.name}: retry_delay is at least 0")
+        Value(self.max_result_chars, f"tool {self.name}: max_result_chars").at_least(1)
+        if not is_json(self.parameters, self.parameters):
+            raise UsageError(f"tool {self.name}: parameters must be JSON, which the model can be sent")
         check_schema(self.parameters, f"tool {self.name}: parameters")
         if self.parameters.get("type") != "object":
             raise UsageError(f"tool {self.name}: parameters must be a schema of type object")
@@ -98,6 +107,8 @@ def tool(
     """
 
     def made(target: Callable[..., Any]) -> Tool:
+        if isinstance(target, Tool):
+            raise UsageError(f"tool: {target.name} is a Tool already")
         signature = signature_of(target)
         own = cast("str", getattr(target, "__name__", type(target).__name__))
         return Tool(

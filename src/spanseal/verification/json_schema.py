@@ -1,7 +1,7 @@
 """A small JSON Schema validator: the keywords that tools and answers need, with messages a model can act on. Pure.
 
-Draft 2020-12 semantics for the keywords in :data:`ASSERTIONS` and :data:`ANNOTATIONS`; a schema with any other
-keyword is refused when it is given, never silently half obeyed. ``$ref`` reaches ``#`` and ``#/...`` only.
+Draft 2020-12 semantics for the keywords in :mod:`json_schema_form`, which refuses a schema with any other keyword.
+``$ref`` reaches ``#`` and ``#/...`` only.
 
 >>> problems({"n": "x"}, {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n", "m"]})
 ("$: 'm' is missing", '$.n: expected integer, got string')
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any, cast
 
 from spanseal.errors import UsageError
@@ -20,21 +21,6 @@ from spanseal.verification.json_text import kind
 Schema = Mapping[str, Any]
 MAX_PROBLEMS = 10
 MAX_REFERENCES = 64
-
-ANNOTATIONS = frozenset({
-    "$schema", "$id", "$defs", "definitions", "$comment", "title", "description", "default", "examples",
-    "deprecated", "readOnly", "writeOnly", "format", "contentEncoding", "contentMediaType",
-})
-TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
-_NESTED_ONE = ("items", "additionalProperties", "not")
-_NESTED_LIST = ("allOf", "anyOf", "oneOf", "prefixItems")
-_NESTED_MAP = ("properties", "$defs", "definitions")
-ASSERTIONS = frozenset({
-    "$ref", "type", "enum", "const", "properties", "required", "additionalProperties", "minProperties",
-    "maxProperties", "items", "prefixItems", "minItems", "maxItems", "uniqueItems", "minLength", "maxLength",
-    "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "allOf", "anyOf", "oneOf",
-    "not",
-})
 
 
 def problems(value: object, schema: Schema | bool, *, exact_integers: bool = False) -> tuple[str, ...]:
@@ -48,42 +34,6 @@ def problems(value: object, schema: Schema | bool, *, exact_integers: bool = Fal
         if len(found) == MAX_PROBLEMS:
             break
     return tuple(found)
-
-
-def check_schema(schema: object, place: str = "schema") -> None:
-    """Refuse a schema that this validator would not obey. Raises :class:`UsageError` naming the keyword's place."""
-    if isinstance(schema, bool):
-        return
-    if not isinstance(schema, Mapping):
-        raise UsageError(f"{place}: a JSON Schema is an object or a boolean, not {kind(schema)}")
-    items = cast("Schema", schema)
-    for keyword, argument in items.items():
-        if keyword not in ASSERTIONS and keyword not in ANNOTATIONS:
-            raise UsageError(f"{place}.{keyword}: this keyword is not supported; supported are "
-                             f"{', '.join(sorted(ASSERTIONS))}")
-        if keyword in _NESTED_ONE:
-            check_schema(argument, f"{place}.{keyword}")
-        elif keyword in _NESTED_LIST:
-            for index, part in enumerate(argument):
-                check_schema(part, f"{place}.{keyword}[{index}]")
-        elif keyword in _NESTED_MAP:
-            for name, part in argument.items():
-                check_schema(part, f"{place}.{keyword}.{name}")
-    _check_arguments(items, place)
-
-
-def _check_arguments(schema: Schema, place: str) -> None:
-    wanted = schema.get("type", ())
-    for name in (wanted,) if isinstance(wanted, str) else wanted:
-        if name not in TYPES:
-            raise UsageError(f"{place}.type: {name!r} is no JSON type; possible are {', '.join(sorted(TYPES))}")
-    if "pattern" in schema:
-        try:
-            re.compile(schema["pattern"])
-        except re.error as error:
-            raise UsageError(f"{place}.pattern: {error}") from None
-    if not str(schema.get("$ref", "#")).startswith("#"):
-        raise UsageError(f"{place}.$ref: only references inside the schema ('#/...') are followed")
 
 
 class _Walk:
@@ -212,9 +162,9 @@ def _numbers(value: float, schema: Schema, path: str) -> Iterator[str]:
         yield f"{path}: expected at least {schema['minimum']}, got {value}"
     if value > schema.get("maximum", math.inf):
         yield f"{path}: expected at most {schema['maximum']}, got {value}"
-    if value <= schema.get("exclusiveMinimum", -math.inf):
+    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
         yield f"{path}: expected more than {schema['exclusiveMinimum']}, got {value}"
-    if value >= schema.get("exclusiveMaximum", math.inf):
+    if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
         yield f"{path}: expected less than {schema['exclusiveMaximum']}, got {value}"
     step = schema.get("multipleOf")
     if step is not None and not _multiple(value, step):
@@ -222,10 +172,9 @@ def _numbers(value: float, schema: Schema, path: str) -> Iterator[str]:
 
 
 def _multiple(value: float, step: float) -> bool:
-    if isinstance(value, int) and isinstance(step, int):
-        return value % step == 0
-    quotient = value / step
-    return math.isfinite(quotient) and quotient == round(quotient)
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return Fraction(str(value)) % Fraction(str(step)) == 0  # as written: 0.3 is a multiple of 0.1
 
 
 def same(one: Any, other: Any) -> bool:

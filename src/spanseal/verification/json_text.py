@@ -1,7 +1,7 @@
 """Strict reading of JSON that a model or a tool wrote: one meaning per text, bounded depth. Pure.
 
-The standard parser accepts repeated keys (and drops one), NaN and Infinity, and any depth; a text like that means
-different things to different readers, so it is refused here with a message that a model can act on.
+The standard parser accepts repeated keys (and drops one), NaN, Infinity and 1e999, and any depth; a text like that
+means different things to different readers, so it is refused here with a message that a model can act on.
 
 >>> parse('{"a": [1, 2]}')
 {'a': [1, 2]}
@@ -10,6 +10,7 @@ different things to different readers, so it is refused here with a message that
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NoReturn, cast
 
 MAX_DEPTH = 64
@@ -22,7 +23,7 @@ class JsonTextError(ValueError):
 def parse(text: str) -> Any:
     """The value of ``text``. Raises :class:`JsonTextError`: whoever wrote the text is at fault."""
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise JsonTextError(f"not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
     except RecursionError:
@@ -57,6 +58,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         double = next(key for key, _ in pairs if key in seen or seen.add(key))
         raise JsonTextError(f"not accepted: the key {double!r} appears twice in one object")
     return made
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise JsonTextError(f"not accepted: {text[:40]} is larger than any number that can be kept")
+    return value
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanseal.errors import UsageError
-from spanseal.verification.json_schema import MAX_PROBLEMS, check_schema, problems
+from spanseal.verification.json_schema import MAX_PROBLEMS, problems
+from spanseal.verification.json_schema_form import check_schema
 
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0, -2.5, "", "a", "ab", "b1"])
 values = st.recursive(
@@ -69,6 +70,11 @@ UNSUPPORTED: list[tuple[Any, str]] = [
     ({"anyOf": [{}, {"contains": {}}]}, r"schema\.anyOf\[1\]\.contains"),
     ({"type": "text"}, "'text' is no JSON type"), ({"pattern": "("}, "schema.pattern"), (3, "not integer"),
     ({"$ref": "https://example.org/schema"}, "only references inside the schema"),
+    ({"properties": []}, r"schema\.properties: expected is an object, not array"), ({"type": 5}, "a type or types"),
+    ({"required": "name"}, "a list of names"), ({"anyOf": {}}, "a list that is not empty"), ({"enum": 5}, "a list"),
+    ({"multipleOf": 0}, "a number above 0"), ({"minimum": "3"}, "a number, not string"), ({"pattern": 5}, "a text"),
+    ({"minLength": -1}, "a whole number"), ({"uniqueItems": 1}, "a boolean"), ({"$ref": 1}, "a text"),
+    ({"items": {"maximum": True}}, r"schema\.items\.maximum"),
 ]
 
 
@@ -76,6 +82,19 @@ UNSUPPORTED: list[tuple[Any, str]] = [
 def test_a_schema_that_would_not_be_obeyed_is_refused_with_its_place(schema: Any, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         check_schema(schema)
+
+
+@pytest.mark.parametrize(("value", "step", "fits"), [
+    (0.3, 0.1, True), (0.35, 0.1, False), (10**400, 0.5, True), (10**400 + 1, 3, False), (1.5, 1, False),
+    (float("inf"), 2, False),
+])
+def test_multiples_are_counted_as_written(value: float, step: float, fits: bool) -> None:
+    assert (not problems(value, {"multipleOf": step})) == fits
+
+
+def test_no_value_breaks_a_schema_without_bounds() -> None:
+    for value in (float("inf"), float("-inf"), float("nan"), 10**400):
+        assert problems(value, {"type": ["number", "integer"]}) == ()
 
 
 def test_integers_may_be_asked_exactly() -> None:

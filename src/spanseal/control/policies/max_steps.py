@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from spanseal.control.policy import ControlPolicy, ControlResult
-from spanseal.errors import UsageError
 from spanseal.genai.state import AgentState
+from spanseal.settings_values import Value
 
 
 class MaxStepsPolicy(ControlPolicy):
@@ -17,9 +17,7 @@ class MaxStepsPolicy(ControlPolicy):
     """
 
     def __init__(self, max_steps: int = 10) -> None:
-        if max_steps < 1:
-            raise UsageError(f"MaxStepsPolicy: max_steps must be at least 1, not {max_steps}")
-        self.max_steps = max_steps
+        self.max_steps = Value(max_steps, "MaxStepsPolicy(max_steps=…)").at_least(1)
 
     def evaluate(self, state: AgentState) -> ControlResult:
         if state.step_number > self.max_steps:

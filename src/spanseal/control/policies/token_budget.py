@@ -5,10 +5,10 @@ from __future__ import annotations
 from spanseal.control.action import Action, ModelCall, Seam
 from spanseal.control.budgets import Budget
 from spanseal.control.policy import ControlPolicy, ControlResult
-from spanseal.errors import UsageError
 from spanseal.genai.messages import Message, ToolSpec
 from spanseal.genai.plain import canonical
 from spanseal.genai.state import AgentState, estimate_tokens
+from spanseal.settings_values import Value
 
 
 class TokenBudgetPolicy(ControlPolicy):
@@ -26,12 +26,10 @@ class TokenBudgetPolicy(ControlPolicy):
     def __init__(
         self, max_tokens: int = 50_000, *, answer_reserve: int = 512, shrink: bool = False, min_answer: int = 32
     ) -> None:
-        if max_tokens < 1 or answer_reserve < 0 or min_answer < 1:
-            raise UsageError("TokenBudgetPolicy: max_tokens and min_answer are at least 1, answer_reserve at least 0")
-        self.max_tokens = max_tokens
-        self.answer_reserve = answer_reserve
+        self.max_tokens = Value(max_tokens, "TokenBudgetPolicy(max_tokens=…)").at_least(1)
+        self.answer_reserve = Value(answer_reserve, "TokenBudgetPolicy(answer_reserve=…)").at_least(0)
+        self.min_answer = Value(min_answer, "TokenBudgetPolicy(min_answer=…)").at_least(1)
         self.shrink = shrink
-        self.min_answer = min_answer
 
     def evaluate(self, state: AgentState) -> ControlResult:
         if state.total_tokens >= self.max_tokens:

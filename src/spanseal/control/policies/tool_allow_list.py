@@ -24,8 +24,8 @@ class ToolAllowListPolicy(ControlPolicy):
     seams = frozenset({"before_tool"})
 
     def __init__(self, names: Iterable[str], otherwise: ControlDecision = ControlDecision.HALT) -> None:
-        if isinstance(names, str):
-            raise UsageError("ToolAllowListPolicy: names is a list of tool names, not one text")
+        if isinstance(names, str) or not isinstance(names, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise UsageError(f"ToolAllowListPolicy: names is a list of tool names, not {names!r}")
         if otherwise not in (ControlDecision.HALT, ControlDecision.ESCALATE):
             raise UsageError("ToolAllowListPolicy: otherwise is HALT or ESCALATE")
         self.names = tuple(names)

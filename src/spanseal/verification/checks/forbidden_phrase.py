@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from typing import cast
 
 from spanseal.errors import UsageError
 from spanseal.genai.messages import LLMResponse
@@ -22,7 +23,9 @@ class ForbiddenPhraseCheck(VerificationCheck):
     def __init__(
         self, phrases: Sequence[str], case_sensitive: bool = False, severity: Severity = "error"
     ) -> None:
-        if isinstance(phrases, str) or not all(phrase.strip() for phrase in phrases):
+        given = cast("object", phrases)
+        texts = cast("Sequence[object]", given) if isinstance(given, Sequence) else (None,)
+        if isinstance(given, str) or not all(isinstance(phrase, str) and phrase.strip() for phrase in texts):
             raise UsageError("ForbiddenPhraseCheck: phrases is a list of non-empty texts")
         self.phrases = tuple(phrases)
         self.case_sensitive = case_sensitive

@@ -7,7 +7,8 @@ from typing import Any
 
 from spanseal.genai.messages import LLMResponse
 from spanseal.verification.check import VerificationCheck, VerificationResult
-from spanseal.verification.json_schema import check_schema, problems
+from spanseal.verification.json_schema import problems
+from spanseal.verification.json_schema_form import check_schema
 from spanseal.verification.json_text import JsonTextError, parse
 
 

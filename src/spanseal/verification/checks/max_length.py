@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spanseal.errors import UsageError
 from spanseal.genai.messages import LLMResponse
+from spanseal.settings_values import Value
 from spanseal.verification.check import Severity, VerificationCheck, VerificationResult
 
 
@@ -15,9 +15,7 @@ class MaxLengthCheck(VerificationCheck):
     """
 
     def __init__(self, max_chars: int = 4000, severity: Severity = "error") -> None:
-        if max_chars < 1:
-            raise UsageError(f"MaxLengthCheck: max_chars must be at least 1, not {max_chars}")
-        self.max_chars = max_chars
+        self.max_chars = Value(max_chars, "MaxLengthCheck(max_chars=…)").at_least(1)
         self.severity = severity
 
     def check(self, response: LLMResponse) -> VerificationResult:
