@@ -132,3 +132,21 @@ class ReplayError(SpansealError):
 
 class BadStoreError(ReplayError):
     """The audit store does not verify, so nothing was read from it. The message names what was found."""
+
+
+def text_of(error: BaseException) -> str:
+    """An exception's text, whatever its ``__str__`` does: where that fails, the name of its class."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - the object's fault; its type still tells something
+        return type(error).__qualname__
+
+
+def told(error: BaseException) -> str:
+    """``Type: text`` of an exception, whatever its ``__str__`` does.
+
+    >>> told(ValueError("odd"))
+    'ValueError: odd'
+    """
+    name, text = type(error).__name__, text_of(error)
+    return f"{name}: {text}" if text and text != type(error).__qualname__ else name

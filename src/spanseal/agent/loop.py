@@ -35,13 +35,11 @@ from spanseal.agent.wishes import numbered, parsed_arguments, refused_turns
 from spanseal.control.action import FinalAnswer, ModelAnswer, ModelCall, ToolAnswer, ToolUse, action_digest
 from spanseal.control.plane import PlaneDecision
 from spanseal.control.policy import ControlDecision
+from spanseal.genai import semconv
 from spanseal.genai.messages import ChatRequest, LLMResponse, Message, ToolSpec
 from spanseal.genai.state import AgentState
 from spanseal.verification.check import VerificationReport
 
-VERIFICATION_FAILED = "verification_failed"
-STEP_LIMIT = "step_limit"
-HALTED = "halted"
 NOTHING = Reading()
 
 
@@ -110,7 +108,8 @@ def _ask(state: LoopState, command: Command) -> Move:
 
 def _open_step(config: LoopConfig, state: LoopState) -> Move:
     if state.agent.step_number >= config.max_steps:
-        return _ask(state, Finish("halted", f"the hard bound of {config.max_steps} steps is reached", STEP_LIMIT))
+        reason = f"the hard bound of {config.max_steps} steps is reached"
+        return _ask(state, Finish("halted", reason, semconv.ERROR_STEP_LIMIT))
     return _ask_model(config, replace(state, agent=state.agent.next_step(), attempt=1))
 
 
@@ -129,7 +128,7 @@ def _decided(config: LoopConfig, state: LoopState, decision: PlaneDecision) -> M
             state = replace(state, agent=agent, model_steps=agent.step_number, allowed=request)
             return _ask(state, CallModel(sent, state.attempt))
         case ModelAnswer(response=response):
-            return _check_form(config, state, numbered(response, state.agent.step_number))
+            return _check_form(config, state, numbered(response, state.agent.step_number, state.agent.messages))
         case ToolUse(call=call):
             offered = possible_tools(state.allowed) if state.allowed else ()
             return _ask(state, RunTool(call, tuple(tool.name for tool in offered)))
@@ -143,7 +142,7 @@ def _decided(config: LoopConfig, state: LoopState, decision: PlaneDecision) -> M
 def _stopped(state: LoopState, decision: PlaneDecision) -> Move:
     reason = f"{decision.policy} at {decision.seam}: {decision.reason}"
     if decision.decision is ControlDecision.HALT:
-        return _ask(state, Finish("halted", reason, HALTED))
+        return _ask(state, Finish("halted", reason, semconv.ERROR_HALTED))
     digest = action_digest(decision.action)
     held = Escalation(decision.seam, decision.action.to_json(), digest, decision.policy, decision.reason)
     return _ask(state, Finish("escalated", reason, escalation=held))
@@ -151,7 +150,7 @@ def _stopped(state: LoopState, decision: PlaneDecision) -> Move:
 
 def _answered(state: LoopState, request: ChatRequest, response: LLMResponse) -> Move:
     spending = state.agent.spending.with_answer(response, request.messages)
-    response = numbered(response, state.agent.step_number)
+    response = numbered(response, state.agent.step_number, state.agent.messages)
     agent = replace(state.agent, last_response=response, spending=spending)
     return _ask(replace(state, agent=agent), AskGate(ModelAnswer(response)))
 
@@ -206,5 +205,6 @@ def _refused(config: LoopConfig, state: LoopState, response: LLMResponse, report
     state = replace(state, agent=agent)
     if last:
         tries = f"{state.attempt} attempts" if state.attempt > 1 else "1 attempt"
-        return _ask(state, Finish("failed", f"no acceptable answer in {tries}: {report.reason}", VERIFICATION_FAILED))
+        reason = f"no acceptable answer in {tries}: {report.reason}"
+        return _ask(state, Finish("failed", reason, semconv.ERROR_VERIFICATION_FAILED))
     return _ask_model(config, replace(state, attempt=state.attempt + 1))

@@ -18,8 +18,6 @@ from spanseal.telemetry.content import set_content
 from spanseal.telemetry.spans import add_event, open_span
 from spanseal.telemetry.tracing import fail
 
-HALTED = "halted"
-
 
 def pass_gate(plane: ControlPlane, state: AgentState, action: Action) -> PlaneDecision:
     """The plane's decision on ``action``, recorded."""
@@ -51,4 +49,4 @@ def _record(span: Span, decision: PlaneDecision) -> None:
             }
             add_event(span, semconv.EVENT_POLICY_RESULT, clear, {semconv.POLICY_REASON: result.reason})
     if decision.decision is ControlDecision.HALT:
-        fail(span, HALTED, f"{decision.policy}: {decision.reason}")
+        fail(span, semconv.ERROR_HALTED, f"{decision.policy}: {decision.reason}")

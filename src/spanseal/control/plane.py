@@ -17,8 +17,7 @@ from typing import Any, cast
 
 from spanseal.control.action import SEAMS, Action, FinalAnswer, Seam
 from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
-from spanseal.errors import UsageError
-from spanseal.genai.plain import told
+from spanseal.errors import UsageError, told
 from spanseal.genai.state import AgentState
 
 __all__ = ["MAX_ROUNDS", "AgentState", "ControlPlane", "FinalAnswer", "PlaneDecision"]
@@ -57,6 +56,8 @@ class ControlPlane:
     """The policies of an agent, in order of precedence among equals."""
 
     def __init__(self, policies: Sequence[ControlPolicy] = ()) -> None:
+        if not isinstance(policies, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+            raise UsageError(f"ControlPlane: policies is a list of policies, not {type(policies).__name__}")
         for policy in policies:
             if not isinstance(policy, ControlPolicy):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
                 raise UsageError(f"ControlPlane: {policy!r} is no ControlPolicy; pass an instance")

@@ -15,7 +15,7 @@ from typing import Any, Final
 from spanseal.genai import semconv as sc
 from spanseal.genai.ollama_chat_response import finish_reason, tool_calls, usage
 from spanseal.genai.openai_chat_semconv import tool_definitions as tool_definitions
-from spanseal.genai.openai_chat_semconv import usage_attributes
+from spanseal.genai.semconv_usage import usage_attributes
 from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_number, as_text
 
 _NUMBERS: Final = {

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from spanseal.genai import semconv as sc
-from spanseal.genai.messages import Usage
 from spanseal.genai.openai_chat_body import DATA_URL
 from spanseal.genai.openai_chat_response import finish_reason, tool_calls, usage
+from spanseal.genai.semconv_usage import usage_attributes
 from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_number, as_text, is_map, loads
 
 _OUTPUT_TYPES: Final = {"text": "text", "json_object": "json", "json_schema": "json"}
@@ -60,17 +60,6 @@ def response_attributes(body: Mapping[str, Any]) -> dict[str, Any]:
         **usage_attributes(usage(data)),
     }
     return {key: value for key, value in found.items() if value is not None and value not in ("", [])}
-
-
-def usage_attributes(used: Usage) -> dict[str, Any]:
-    """The usage attributes; None for a number that the provider did not tell (0 is told)."""
-    return {
-        sc.USAGE_INPUT_TOKENS: used.input_tokens,
-        sc.USAGE_OUTPUT_TOKENS: used.output_tokens,
-        sc.USAGE_REASONING_TOKENS: used.reasoning_tokens,
-        sc.USAGE_CACHE_READ_TOKENS: used.cache_read_tokens,
-        sc.USAGE_CACHE_WRITE_TOKENS: used.cache_write_tokens,
-    }
 
 
 def input_messages(body: Mapping[str, Any]) -> list[JsonObject]:

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from spanseal.genai.messages import Media, Message, Other, Reasoning, Text, ToolCall, ToolResult
 
-__all__ = ["Message", "canonical", "digest", "digest_of_plain", "plain", "told"]
+__all__ = ["Message", "canonical", "digest", "digest_of_plain", "plain"]
 
 _PART_TYPES: dict[type, str] = {
     Text: "text", ToolCall: "tool_call", ToolResult: "tool_call_response", Reasoning: "reasoning", Media: "media",
@@ -77,17 +77,3 @@ def digest_of_plain(value: Any) -> str:
 
 def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
-def told(error: BaseException) -> str:
-    """``Type: text`` of an exception, whatever its ``__str__`` does.
-
-    >>> told(ValueError("odd"))
-    'ValueError: odd'
-    """
-    name = type(error).__name__
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - the object's fault; its type still tells something
-        return name
-    return f"{name}: {text}" if text else name

@@ -1,4 +1,4 @@
-"""Every attribute, event and metric name that spanseal writes or reads. Imports nothing.
+"""Every attribute, event, span and metric name that spanseal writes or reads, and their fixed words. Imports nothing.
 
 ``gen_ai.*`` follows the OpenTelemetry GenAI semantic conventions at commit 6fd0d763 (2026-10-09, status
 Development); what they do not cover is ``spanseal.*``, on the same spans. No other module spells a name.
@@ -21,8 +21,30 @@ SERVER_PORT: Final = "server.port"
 OP_CHAT: Final = "chat"
 OP_EMBEDDINGS: Final = "embeddings"
 OP_TEXT_COMPLETION: Final = "text_completion"
+OP_GENERATE_CONTENT: Final = "generate_content"
 OP_INVOKE_AGENT: Final = "invoke_agent"
 OP_EXECUTE_TOOL: Final = "execute_tool"
+
+PROVIDER_AZURE_OPENAI: Final = "azure.ai.openai"
+AGENT_PREFIXES: Final = ("gen_ai.", "spanseal.")
+"""What an attribute of an agent's span begins with, ours or another framework's."""
+
+# --- words of error.type that are ours; the others are HTTP statuses and names of exceptions ----------------
+ERROR_OTHER: Final = "_OTHER"
+ERROR_HALTED: Final = "halted"
+ERROR_STEP_LIMIT: Final = "step_limit"
+ERROR_VERIFICATION_FAILED: Final = "verification_failed"
+ERROR_MALFORMED_RESPONSE: Final = "malformed_response"
+ERROR_UNKNOWN_TOOL: Final = "unknown_tool"
+ERROR_INVALID_ARGUMENTS: Final = "invalid_arguments"
+
+# --- resource and scope of our spans ----------------------------------------------------------------------------------
+SERVICE_NAME: Final = "service.name"
+SERVICE_INSTANCE_ID: Final = "service.instance.id"
+DISTRO_NAME: Final = "telemetry.distro.name"
+DISTRO_VERSION: Final = "telemetry.distro.version"
+SCOPE_NAME: Final = "spanseal"
+SCHEMA_URL: Final = "urn:spanseal:schema:1"
 
 # --- gen_ai: request and response -----------------------------------------------------------------------------------
 REQUEST_MODEL: Final = "gen_ai.request.model"
@@ -133,6 +155,10 @@ PARAMETER_NAME: Final = "spanseal.llm.parameter.name"
 PARAMETER_SENT_AS: Final = "spanseal.llm.parameter.sent_as"
 HISTORY_BASE: Final = "spanseal.history.base"
 CAPTURE_MODE: Final = "spanseal.capture"
+OMITTED: Final = "spanseal.omitted"
+"""The one key of the JSON object that stands for a value over the size policy."""
+TOOL_NAME_UNKNOWN: Final = ERROR_OTHER
+"""Stands for a tool's name that the model invented, which is content."""
 
 # --- span names -----------------------------------------------------------------------------------------------------
 SPAN_STEP: Final = "step"

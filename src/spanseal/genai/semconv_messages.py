@@ -26,10 +26,10 @@ from spanseal.genai.messages import (
     ToolCall,
     ToolResult,
     ToolSpec,
-    Usage,
 )
 from spanseal.genai.messages import Other as OtherPart
 from spanseal.genai.openai_chat_semconv import parsed_arguments
+from spanseal.genai.semconv_usage import usage_of
 from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_number, as_text, dumps, is_map, thaw
 
 
@@ -105,13 +105,7 @@ def response_from_semconv(attributes: Mapping[str, Any], output: object) -> LLMR
         return None
     first = messages[0]
     reasons = as_list(thaw(attributes.get(sc.RESPONSE_FINISH_REASONS)))
-    used = Usage(
-        input_tokens=as_int(attributes.get(sc.USAGE_INPUT_TOKENS)),
-        output_tokens=as_int(attributes.get(sc.USAGE_OUTPUT_TOKENS)),
-        reasoning_tokens=as_int(attributes.get(sc.USAGE_REASONING_TOKENS)),
-        cache_read_tokens=as_int(attributes.get(sc.USAGE_CACHE_READ_TOKENS)),
-        cache_write_tokens=as_int(attributes.get(sc.USAGE_CACHE_WRITE_TOKENS)),
-    )
+    used = usage_of(lambda key: as_int(attributes.get(key)))
     return LLMResponse(
         text=first.text,
         model=as_text(attributes.get(sc.RESPONSE_MODEL)) or as_text(attributes.get(sc.REQUEST_MODEL)),

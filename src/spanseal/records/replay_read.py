@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from spanseal.errors import MalformedResponseError
+from spanseal.genai import ollama_chat, openai_chat
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.semconv_messages import messages_from_semconv, request_from_semconv, response_from_semconv
@@ -20,7 +21,6 @@ from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list
 from spanseal.records.replay_record import bytes_of, join, parse_params
 
 Grade: TypeAlias = Literal["exact", "semantic", "no"]
-_DEFAULT_FORMAT: Final = "openai.chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _format(attributes: Mapping[str, Any]) -> str:
     name = attributes.get(sc.LLM_FORMAT)
     if isinstance(name, str):
         return name
-    return "ollama.chat" if attributes.get(sc.PROVIDER_NAME) == "ollama" else _DEFAULT_FORMAT
+    return ollama_chat.FORMAT if attributes.get(sc.PROVIDER_NAME) == ollama_chat.PROVIDER else openai_chat.FORMAT
 
 
 def _recorded_body(attributes: Mapping[str, Any], sha256: str) -> tuple[bytes | None, str]:

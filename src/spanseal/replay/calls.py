@@ -12,8 +12,9 @@ from typing import Any, Final, TypeVar
 
 from spanseal.errors import SpansealError
 from spanseal.genai import ollama_chat, semconv
-from spanseal.genai.messages import ChatRequest, LLMResponse, Usage
+from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.semconv_messages import tools_from_semconv
+from spanseal.genai.semconv_usage import usage_of
 from spanseal.records.replay_read import Rebuilt, rebuild, recorded_request, recorded_response
 from spanseal.replay.attributes import Attributes
 from spanseal.replay.content import messages_of, with_tool_names
@@ -31,7 +32,7 @@ def read_call(span: SourceSpan, of: Attributes, told: dict[str, Any]) -> Call:
         attempt=of.integer(semconv.LLM_ATTEMPT) or 1,
         provider=of.text(semconv.PROVIDER_NAME),
         model=of.text(semconv.RESPONSE_MODEL) or of.text(semconv.REQUEST_MODEL),
-        usage=_usage(of),
+        usage=usage_of(of.integer),
         finish_reasons=of.texts(semconv.RESPONSE_FINISH_REASONS),
         stream_end=of.text(semconv.LLM_STREAM_END),
         http_attempts=sum(event.name == semconv.EVENT_HTTP_ATTEMPT for event in span.record.events),
@@ -66,16 +67,6 @@ def _with_request(call: Call, span: SourceSpan, of: Attributes) -> Call:
 
 def _grade(rebuilt: Rebuilt) -> Replayable:
     return "semantic" if rebuilt.grade == "no" else rebuilt.grade
-
-
-def _usage(of: Attributes) -> Usage:
-    return Usage(
-        input_tokens=of.integer(semconv.USAGE_INPUT_TOKENS),
-        output_tokens=of.integer(semconv.USAGE_OUTPUT_TOKENS),
-        reasoning_tokens=of.integer(semconv.USAGE_REASONING_TOKENS),
-        cache_read_tokens=of.integer(semconv.USAGE_CACHE_READ_TOKENS),
-        cache_write_tokens=of.integer(semconv.USAGE_CACHE_WRITE_TOKENS),
-    )
 
 
 def _response(of: Attributes, call: Call) -> LLMResponse | None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from spanseal.genai import semconv
 from spanseal.genai.messages import Message, Part, ToolResult
 from spanseal.genai.semconv_messages import messages_from_semconv
 from spanseal.replay.attributes import Attributes
-
-_OMITTED: Final = "spanseal.omitted"
 
 
 def messages_of(of: Attributes, key: str) -> tuple[Message, ...]:
@@ -62,7 +60,7 @@ def omitted(value: object) -> str:
     >>> omitted({"spanseal.omitted": {"bytes": 9, "sha256": "ab"}})
     'too large to be recorded (9 bytes, sha256 ab)'
     """
-    mark = cast("Mapping[str, Any]", value).get(_OMITTED) if isinstance(value, Mapping) else None
+    mark = cast("Mapping[str, Any]", value).get(semconv.OMITTED) if isinstance(value, Mapping) else None
     if not isinstance(mark, Mapping):
         return ""
     told = cast("Mapping[str, Any]", mark)

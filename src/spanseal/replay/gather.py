@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from spanseal.genai import semconv
 from spanseal.records.otlp import SpanRecord
@@ -18,7 +18,6 @@ from spanseal.replay.sources.base import SourceSpan
 from spanseal.replay.sources.seen import is_open
 
 _Key: TypeAlias = tuple[str, str]
-_OF_AGENTS: Final = ("gen_ai.", "spanseal.")
 
 
 @dataclass(slots=True)
@@ -102,7 +101,7 @@ def stamped_run(record: SpanRecord) -> str:
 
 
 def _of_an_agent(record: SpanRecord) -> bool:
-    return any(key.startswith(_OF_AGENTS) for key in record.attributes)
+    return any(key.startswith(semconv.AGENT_PREFIXES) for key in record.attributes)
 
 
 def _split(group: Group) -> list[Group]:

@@ -1,13 +1,12 @@
 """What a chat span says about its request, from the bytes that left the client.
 
-May import genai, records, active and content.
+May import genai, records, active, content and redact.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 from secrets import token_bytes
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import set_content
 from spanseal.telemetry.masked_json import masked_list
+from spanseal.telemetry.redact import without_keys
 
 _SALT: Final = token_bytes(32)
 """Lives in this process only: digests can be compared within it and tell nothing outside."""
@@ -73,31 +73,3 @@ def model_of(body: object) -> str:
     """The model that a request's JSON data name, before any bytes exist; empty if they do not."""
     model = body.get("model") if is_map(body) else None
     return model if isinstance(model, str) else ""
-
-
-_QUERY_SECRET: Final = re.compile(r"([?&](?:api[-_]?key|key|sig|signature|\w*token|code)=)[^&\s\"'>]+", re.IGNORECASE)
-
-
-def without_keys(data: bytes, secrets: tuple[str, ...]) -> bytes:
-    """``data`` without the client's own keys; short ones are words (``not-needed``, ``lm-studio``) and stay.
-
-    >>> without_keys(b"my key is key-1234567890abcdef", ("key-1234567890abcdef",))
-    b'my key is [redacted]'
-    """
-    for secret in map(str.strip, secrets):
-        if len(secret) >= 16 and secret.encode() in data:
-            data = data.replace(secret.encode(), b"[redacted]")
-    return data
-
-
-def scrubbed(text: str, secret_texts: tuple[str, ...]) -> str:
-    """An error's text without the client's own keys and without keys in URLs; at most 2,000 characters.
-
-    >>> scrubbed("401 for https://h/v1?api-key=abc&x=1 with key-12345678", ("key-12345678",))
-    '401 for https://h/v1?api-key=[redacted]&x=1 with [redacted]'
-    """
-    for secret in secret_texts:
-        for form in (secret, repr(secret)[1:-1], secret.strip()):  # a key with a line break is quoted by who refuses it
-            if len(form) >= 4:
-                text = text.replace(form, "[redacted]")
-    return _QUERY_SECRET.sub(r"\1[redacted]", text[:2000])

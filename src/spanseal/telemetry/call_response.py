@@ -1,4 +1,4 @@
-"""What a chat span says about its answer, from the bytes that came back. May import genai, call_request and content."""
+"""What a chat span says about its answer, from the bytes that came back. May import genai, content and redact."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from opentelemetry.trace import Span
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, render
-from spanseal.telemetry.call_request import without_keys
 from spanseal.telemetry.content import set_content
+from spanseal.telemetry.redact import without_keys
 
 
 def record_response(

@@ -21,14 +21,16 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind
 
+from spanseal.errors import text_of
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat, wire_format
 from spanseal.telemetry import open_calls
 from spanseal.telemetry.active import active
 from spanseal.telemetry.attempt import Attempt
-from spanseal.telemetry.call_request import record_request, scrubbed
+from spanseal.telemetry.call_request import record_request
 from spanseal.telemetry.call_response import record_response
 from spanseal.telemetry.guard import guarded
+from spanseal.telemetry.redact import scrubbed
 from spanseal.telemetry.run_context import current_attempt
 from spanseal.telemetry.tracing import fail, tracer
 
@@ -162,7 +164,7 @@ class ModelCall:
             text = (last.body() or b"").decode("utf-8", "replace")
             fail(self.span, str(last.status), scrubbed(text, self.target.secrets))
         elif fault and last is not None and last.settled_end() in ("complete", "failed"):
-            fail(self.span, MALFORMED, fault)
+            fail(self.span, sc.ERROR_MALFORMED_RESPONSE, fault)
 
     def _record_answer(self, last: Attempt) -> str:
         if last.stream:
@@ -174,12 +176,6 @@ class ModelCall:
             return ""
         keys = self.target.secrets
         return record_response(self.span, self._wire, body, stream=last.is_event_stream, secrets=keys)
-
-
-
-MALFORMED: Final = "malformed_response"
-"""The ``error.type`` of an answer with status 200 that is not what the protocol says."""
-
 
 
 @dataclass(slots=True)
@@ -267,8 +263,8 @@ def error_type(error: BaseException) -> str:
 
 
 def _described(error: BaseException) -> str:
-    cause = error.__cause__
-    return f"{error} ({cause})" if cause is not None and str(cause) else str(error)
+    cause = "" if error.__cause__ is None else text_of(error.__cause__)
+    return f"{text_of(error)} ({cause})" if cause else text_of(error)
 
 
 def _first(target: Target, model: str) -> dict[str, Any]:

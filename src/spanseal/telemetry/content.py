@@ -10,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from typing import Any, Final
+from typing import Any
 
 from opentelemetry.trace import Span
 
+from spanseal.genai import semconv
 from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.active import active
 from spanseal.telemetry.redact import redact
 from spanseal.telemetry.to_json import to_json
 
-__all__ = ["OMITTED", "plain_text", "set_content", "to_json"]
+__all__ = ["plain_text", "set_content", "to_json"]
 
-OMITTED: Final = "spanseal.omitted"
 _log = logging.getLogger(__name__)
 
 
@@ -61,4 +61,4 @@ def _bounded(text: str, limit: int) -> str:
     raw = text.encode()
     if len(raw) <= limit:
         return text
-    return json.dumps({OMITTED: {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}})
+    return json.dumps({semconv.OMITTED: {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}})

@@ -19,13 +19,13 @@ from opentelemetry.exporter.otlp.json.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import Link, SpanContext
 
+from spanseal.genai import semconv
 from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.redact import redact
 from spanseal.telemetry.sink import Stamps, nanoseconds
 
 PREFIX: Final = b'{"resourceSpans":['
 SUFFIX: Final = b"]}\n"
-OWN_SCOPE: Final = "spanseal"
 _MARK: Final = "\ufdd0spans\ufdd0"  # a noncharacter: no span says this
 _INT64: Final = range(-(2**63), 2**63)
 
@@ -41,7 +41,7 @@ class LineEncoder:
         before, after = self._envelope(span)
         encoded = _span(span, stamps)
         scope = span.instrumentation_scope
-        if scope is None or scope.name != OWN_SCOPE:  # our own values were masked before they became attributes
+        if scope is None or scope.name != semconv.SCOPE_NAME:  # ours were masked before they became attributes
             encoded = _each_text(encoded, redact)
         try:
             return before + orjson.dumps(encoded) + after

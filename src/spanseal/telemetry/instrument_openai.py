@@ -8,9 +8,9 @@ endpoints pass untouched. May import capture and tee; takes the client's class f
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
-from spanseal.genai import openai_chat
+from spanseal.genai import openai_chat, semconv
 from spanseal.genai.wire_json import as_map
 from spanseal.telemetry.attempt import Attempt
 from spanseal.telemetry.call_request import model_of
@@ -18,8 +18,6 @@ from spanseal.telemetry.capture import ModelCall, Target, begin, current, curren
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.swap import swapped_class
 from spanseal.telemetry.tee import answered
-
-AZURE: Final = "azure.ai.openai"
 
 
 def swap(client: Any, *, asynchronous: bool) -> None:
@@ -118,7 +116,7 @@ def target_of(client: Any) -> Target:
     azure = any(base.__name__ == "BaseAzureClient" for base in type(client).__mro__)
     key = getattr(client, "api_key", "")
     return Target(
-        openai_chat.FORMAT, AZURE if azure else openai_chat.PROVIDER, url.host,
+        openai_chat.FORMAT, semconv.PROVIDER_AZURE_OPENAI if azure else openai_chat.PROVIDER, url.host,
         url.port or {"https": 443, "http": 80}.get(url.scheme), (key,) if isinstance(key, str) else (),
     )
 

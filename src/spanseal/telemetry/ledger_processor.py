@@ -1,7 +1,7 @@
 """The span processor: numbers the spans of every run, writes manifests, hands ended spans to the sinks. DESIGN 10.1-3.
 
 A span belongs to its nearest ``invoke_agent``: the run of its parent span if that has one (so the children of a foreign
-agent are found), else the run in its context. May import ledger_state, metrics, sink and tracing.
+agent are found), else the run in its context. May import ledger_state, metrics and sink.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from spanseal.genai import semconv
 from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, run_of, with_run
 from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.sink import Complaints, Sink, nanoseconds
-from spanseal.telemetry.tracing import SCHEMA_URL, SCOPE_NAME
 
 Key: TypeAlias = tuple[int, int]
 _NO_STAMPS: Final[dict[str, str | int | bool]] = {}
@@ -217,7 +216,7 @@ class LedgerProcessor(SpanProcessor):
     def _manifest_span(self, state: RunState, parent: SpanContext) -> None:
         """A span of our own that carries the manifest and counts itself."""
         context = trace.set_span_in_context(trace.NonRecordingSpan(parent), with_run(state, Context()))
-        tracer = self._provider.get_tracer(SCOPE_NAME, __version__, SCHEMA_URL)
+        tracer = self._provider.get_tracer(semconv.SCOPE_NAME, __version__, semconv.SCHEMA_URL)
         now = self._effects.clock.time_ns()
         span = tracer.start_span(semconv.SPAN_MANIFEST, context, start_time=now)
         span.end(self.close_root(span, now))

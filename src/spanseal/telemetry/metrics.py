@@ -1,7 +1,7 @@
 """Metrics of our own spans under the pinned conventions' names, through whatever meter provider the process has.
 
 Recorded where spans end, so that every layer gets them and none can forget. Spans of other instrumentations are left
-out: those bring their own metrics. May import genai and tracing.
+out: those bring their own metrics. May import genai.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from opentelemetry.sdk.trace import ReadableSpan
 
 from spanseal import __version__
 from spanseal.genai import semconv
-from spanseal.telemetry.tracing import SCHEMA_URL, SCOPE_NAME
 
 _INFERENCE: Final = tuple(0.01 * 2**power for power in range(14))
 _AGENT: Final = tuple(0.1 * 2**power for power in range(13))
@@ -40,14 +39,15 @@ class Metrics:
     def record(self, span: ReadableSpan) -> None:
         """Record what an ended span says; a span that is not ours or of no known operation says nothing."""
         scope = span.instrumentation_scope
-        if scope is None or scope.name != SCOPE_NAME:
+        if scope is None or scope.name != semconv.SCOPE_NAME:
             return
         found = span.attributes or {}
         operation = found.get(semconv.OPERATION_NAME)
         if operation is None:
             return
         if self._instruments is None:
-            self._instruments = _Instruments(metrics.get_meter(SCOPE_NAME, __version__, schema_url=SCHEMA_URL))
+            meter = metrics.get_meter(semconv.SCOPE_NAME, __version__, schema_url=semconv.SCHEMA_URL)
+            self._instruments = _Instruments(meter)
         seconds = ((span.end_time or 0) - (span.start_time or 0)) / 1e9
         self._instruments.record(str(operation), found, seconds)
 

@@ -1,7 +1,7 @@
 """The tracer provider: a new one if the process has none, else the one that is there. DESIGN 10.3.
 
 OpenTelemetry lets a process set its provider once. Ours therefore stays, and one relay per provider passes spans on to
-whatever is configured at the time, or to nothing. May import settings.
+whatever is configured at the time, or to nothing. May import genai's names and settings.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from opentelemetry.trace.span import TraceState
 from opentelemetry.util.types import Attributes
 
 from spanseal import __version__
+from spanseal.genai import semconv
 from spanseal.settings import Settings
 
 _LIMITS: Final = {
@@ -77,7 +78,7 @@ class OwnProvider(TracerProvider):
     def _handle_fork(self) -> None:
         """A child process is its own instance."""
         super()._handle_fork()
-        self._update_resource(Resource({"service.instance.id": str(uuid.uuid4())}))
+        self._update_resource(Resource({semconv.SERVICE_INSTANCE_ID: str(uuid.uuid4())}))
 
 
 class Relay(SpanProcessor):
@@ -143,8 +144,8 @@ def relay_in(provider: AnyProvider) -> Relay | None:
 
 def _resource(service_name: str) -> Resource:
     given = {
-        "service.name": service_name,
-        "service.instance.id": str(uuid.uuid4()),
-        "telemetry.distro.name": "spanseal",
+        semconv.SERVICE_NAME: service_name,
+        semconv.SERVICE_INSTANCE_ID: str(uuid.uuid4()),
+        semconv.DISTRO_NAME: semconv.SCOPE_NAME,
     }
-    return Resource.create({**given, "telemetry.distro.version": __version__})
+    return Resource.create({**given, semconv.DISTRO_VERSION: __version__})

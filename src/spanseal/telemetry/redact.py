@@ -1,7 +1,8 @@
 """Masks keys and tokens in text that is about to be recorded. Pure; may import nothing of spanseal.
 
 A first net for secrets that slip into content: keys of model providers, bearer tokens, authorization headers, private
-keys. It is no data-loss prevention; what it does not know it does not find.
+keys. It is no data-loss prevention; what it does not know it does not find. The keys that a client itself uses are
+known, and struck out wherever they occur.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _CLASSES: Final[tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...]] = (
     ),
 )
 
+_QUERY_SECRET: Final = re.compile(r"([?&](?:api[-_]?key|key|sig|signature|\w*token|code)=)[^&\s\"'>]+", re.IGNORECASE)
+
 
 def redact(text: str) -> str:
     """``text`` with every known kind of secret replaced by ``[redacted:class:length]`` (length in characters).
@@ -43,3 +46,28 @@ def redact(text: str) -> str:
         if any(word in text for word in words):
             text = pattern.sub(lambda found, name=name: f"[redacted:{name}:{len(found.group())}]", text)
     return text
+
+
+def without_keys(data: bytes, secrets: tuple[str, ...]) -> bytes:
+    """``data`` without the client's own keys; short ones are words (``not-needed``, ``lm-studio``) and stay.
+
+    >>> without_keys(b"my key is key-1234567890abcdef", ("key-1234567890abcdef",))
+    b'my key is [redacted]'
+    """
+    for secret in map(str.strip, secrets):
+        if len(secret) >= 16 and secret.encode() in data:
+            data = data.replace(secret.encode(), b"[redacted]")
+    return data
+
+
+def scrubbed(text: str, secret_texts: tuple[str, ...]) -> str:
+    """An error's text without the client's own keys and without keys in URLs; at most 2,000 characters.
+
+    >>> scrubbed("401 for https://h/v1?api-key=abc&x=1 with key-12345678", ("key-12345678",))
+    '401 for https://h/v1?api-key=[redacted]&x=1 with [redacted]'
+    """
+    for secret in secret_texts:
+        for form in (secret, repr(secret)[1:-1], secret.strip()):  # a key with a line break is quoted by who refuses it
+            if len(form) >= 4:
+                text = text.replace(form, "[redacted]")
+    return _QUERY_SECRET.sub(r"\1[redacted]", text[:2000])

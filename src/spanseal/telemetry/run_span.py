@@ -13,8 +13,10 @@ from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import Span
 
+from spanseal.errors import text_of
 from spanseal.genai import semconv
 from spanseal.genai.messages import Usage
+from spanseal.genai.semconv_usage import usage_attributes
 from spanseal.telemetry.active import Active, active
 from spanseal.telemetry.content import set_content
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run
@@ -22,13 +24,6 @@ from spanseal.telemetry.open_calls import drain
 from spanseal.telemetry.tracing import fail, tracer
 
 _BAD: Final = frozenset({"failed", "halted"})
-_USAGE: Final = (
-    (semconv.USAGE_INPUT_TOKENS, "input_tokens"),
-    (semconv.USAGE_OUTPUT_TOKENS, "output_tokens"),
-    (semconv.USAGE_REASONING_TOKENS, "reasoning_tokens"),
-    (semconv.USAGE_CACHE_READ_TOKENS, "cache_read_tokens"),
-    (semconv.USAGE_CACHE_WRITE_TOKENS, "cache_write_tokens"),
-)
 
 
 class RunSpan:
@@ -62,8 +57,7 @@ class RunSpan:
                 self._span.set_attribute(semconv.RUN_STOP_REASON, stop_reason)
             if output_messages is not None:
                 set_content(self._span, semconv.OUTPUT_MESSAGES, output_messages)
-            for key, name in _USAGE if usage is not None else ():
-                count = getattr(usage, name)
+            for key, count in usage_attributes(usage).items() if usage is not None else ():
                 if count is not None:
                     self._span.set_attribute(key, count)
         except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
@@ -105,21 +99,13 @@ def run_span(
     try:
         yield run
     except BaseException as error:
-        run.finish("failed", "exception", error_type=type(error).__qualname__, message=str_of(error))
+        run.finish("failed", "exception", error_type=type(error).__qualname__, message=text_of(error))
         raise
     finally:
         otel_context.detach(token)
         if not run.outcome:
             run.finish("completed", "")
         _end(current, span)
-
-
-def str_of(error: BaseException) -> str:
-    """An exception's text, whatever its ``__str__`` does."""
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 - the object's fault, and none of the application's business here
-        return type(error).__qualname__
 
 
 def _start(current: Active, state: RunState, description: str, conversation_id: str) -> Span:

@@ -1,4 +1,4 @@
-"""One way to open an inner span of a run and to put events on it. May import active, content, run_span and tracing."""
+"""One way to open an inner span of a run and to put events on it. May import active, content and tracing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
+from spanseal.errors import text_of
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import plain_text
-from spanseal.telemetry.run_span import str_of
 from spanseal.telemetry.tracing import fail, tracer
 
 
@@ -36,7 +36,7 @@ def open_span(name: str) -> Generator[Span]:
     try:
         yield span
     except BaseException as error:
-        fail(span, type(error).__name__, str_of(error))
+        fail(span, type(error).__name__, text_of(error))
         raise
     finally:
         otel_context.detach(token)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from opentelemetry import trace
 from opentelemetry.trace import Span, Status, StatusCode, Tracer, TracerProvider
 
@@ -11,9 +9,6 @@ from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import plain_text
-
-SCOPE_NAME: Final = "spanseal"
-SCHEMA_URL: Final = "urn:spanseal:schema:1"
 
 
 class _Kept:
@@ -34,7 +29,7 @@ def tracer() -> Tracer:
     provider = active().provider or trace.get_tracer_provider()
     kept = _Kept.pair
     if kept is None or kept[0] is not provider:
-        kept = _Kept.pair = (provider, provider.get_tracer(SCOPE_NAME, __version__, SCHEMA_URL))
+        kept = _Kept.pair = (provider, provider.get_tracer(semconv.SCOPE_NAME, __version__, semconv.SCHEMA_URL))
     return kept[1]
 
 
@@ -45,7 +40,7 @@ def fail(span: Span, error_type: str, message: str = "") -> None:
     with keys and tokens masked, and is left out when capture is off, since error texts quote content.
     """
     try:
-        span.set_attribute(semconv.ERROR_TYPE, error_type or "_OTHER")
+        span.set_attribute(semconv.ERROR_TYPE, error_type or semconv.ERROR_OTHER)
         described = plain_text(message) if message and active().capture == "full" else None
         span.set_status(Status(StatusCode.ERROR, described))
     except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)

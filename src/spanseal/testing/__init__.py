@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from spanseal.testing.capture_spans import Captured, capture_spans
 from spanseal.testing.fixed_effects import FixedClock, FixedEffects, FixedIds, FixedRandomness
-from spanseal.testing.scripted_model import ScriptedModel
+from spanseal.testing.scripted_model import Answer, ScriptedModel
 from spanseal.testing.scripted_tools import ScriptedTool
 
 __all__ = [
+    "Answer",
     "Captured",
     "FixedClock",
     "FixedEffects",

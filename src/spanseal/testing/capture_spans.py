@@ -14,6 +14,7 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 
 from spanseal.effects import Effects
+from spanseal.genai import semconv
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES
 from spanseal.telemetry.active import Active, Capture, activate
 from spanseal.telemetry.encode import LineEncoder
@@ -91,7 +92,7 @@ def capture_spans(
     ['invoke_agent calculator']
     """
     effects = effects or Effects()
-    resource = Resource({"service.name": "test"})
+    resource = Resource({semconv.SERVICE_NAME: "test"})
     limits = limits or SpanLimits(max_span_attributes=4096, max_events=10_000)
     provider = TracerProvider(RecordAll(sampler), resource, shutdown_on_exit=False, span_limits=limits)
     captured = Captured(provider)

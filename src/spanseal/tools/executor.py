@@ -32,8 +32,6 @@ from spanseal.tools.drive import Effect, Flow, adrive, drive
 from spanseal.tools.gates import failure, input_gate, output_gate, unknown_tool
 from spanseal.tools.tool import Tool
 
-UNKNOWN = "_OTHER"
-
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
@@ -85,7 +83,7 @@ class ToolExecutor:
         """
         tools = {key: each for key, each in self.tools.items() if offered is None or key in offered}
         tool = tools.get(call.name)
-        name = UNKNOWN if tool is None else tool.name
+        name = semconv.TOOL_NAME_UNKNOWN if tool is None else tool.name
         with open_span(f"{semconv.OP_EXECUTE_TOOL} {name}") as span:
             span.set_attribute(semconv.OPERATION_NAME, semconv.OP_EXECUTE_TOOL)
             span.set_attribute(semconv.TOOL_NAME, name)
@@ -93,7 +91,7 @@ class ToolExecutor:
             span.set_attribute(semconv.TOOL_CALL_ID, call.id)
             set_content(span, semconv.TOOL_CALL_ARGUMENTS, call.arguments)
             if tool is None:
-                outcome = ToolOutcome(call, unknown_tool(call.name, tools), "model", "unknown_tool")
+                outcome = ToolOutcome(call, unknown_tool(call.name, tools), "model", semconv.ERROR_UNKNOWN_TOOL)
             else:
                 set_content(span, semconv.TOOL_DESCRIPTION, tool.description)
                 outcome = yield from self._called(tool, call, run_id, span)
@@ -104,7 +102,7 @@ class ToolExecutor:
         try:
             arguments = input_gate(tool, call)
         except ModelFaultError as error:
-            return ToolOutcome(call, str(error), "model", "invalid_arguments")
+            return ToolOutcome(call, str(error), "model", semconv.ERROR_INVALID_ARGUMENTS)
         key = digest([run_id, call.id, call.name, call.arguments])
         set_content(span, semconv.TOOL_IDEMPOTENCY_KEY, key)
         attempt, delay = 1, tool.retry_delay

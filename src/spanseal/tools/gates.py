@@ -12,9 +12,8 @@ from collections.abc import Mapping, Set
 from enum import Enum
 from typing import Any, cast
 
-from spanseal.errors import ModelFaultError, ToolFaultError
+from spanseal.errors import ModelFaultError, ToolFaultError, told
 from spanseal.genai.messages import ToolCall
-from spanseal.genai.plain import told
 from spanseal.tools.tool import Tool
 from spanseal.verification.json_schema import problems
 from spanseal.verification.json_text import JsonTextError, kind, parse

@@ -14,15 +14,12 @@ from collections.abc import Sequence
 
 from opentelemetry.trace import Span
 
-from spanseal.errors import UsageError
+from spanseal.errors import UsageError, told
 from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse
-from spanseal.genai.plain import told
 from spanseal.telemetry.spans import add_event, open_span
 from spanseal.telemetry.tracing import fail
 from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult
-
-FAILED = "verification_failed"
 
 
 class VerificationPipeline:
@@ -31,6 +28,8 @@ class VerificationPipeline:
     def __init__(
         self, checks: Sequence[VerificationCheck] = (), fail_fast: bool = True, name: str = "default"
     ) -> None:
+        if not isinstance(checks, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+            raise UsageError(f"VerificationPipeline: checks is a list of checks, not {type(checks).__name__}")
         for check in checks:
             if not isinstance(check, VerificationCheck):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
                 raise UsageError(f"VerificationPipeline: {check!r} is no VerificationCheck; pass an instance")
@@ -87,7 +86,7 @@ class VerificationPipeline:
         span.set_attribute(semconv.VERIFICATION_CHECKS_RUN, len(results))
         span.set_attribute(semconv.VERIFICATION_CHECKS_FAILED, [r.check_name for r in results if not r.passed])
         if not report.passed:
-            fail(span, FAILED, report.reason)
+            fail(span, semconv.ERROR_VERIFICATION_FAILED, report.reason)
         return report
 
 

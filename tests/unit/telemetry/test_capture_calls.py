@@ -125,7 +125,7 @@ def test_outcome_is_that_of_the_bare_client(kind: str, status: int, body: Any) -
         assert _outcome(here.client, kind) == bare
         span = here.span()
     assert span.status.status_code is StatusCode.ERROR
-    assert attributes_of(span)[sc.ERROR_TYPE] == (str(status) if status >= 400 else capture.MALFORMED)
+    assert attributes_of(span)[sc.ERROR_TYPE] == (str(status) if status >= 400 else sc.ERROR_MALFORMED_RESPONSE)
 
 
 def _outcome(client: Any, kind: str) -> tuple[str, str]:

@@ -1,0 +1,36 @@
+"""Token counts as the conventions' attributes, and back. Pure.
+
+>>> usage_attributes(Usage(input_tokens=3))["gen_ai.usage.input_tokens"]
+3
+>>> usage_of({"gen_ai.usage.output_tokens": 5}.get).output_tokens
+5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spanseal.genai import semconv as sc
+from spanseal.genai.messages import Usage
+
+
+def usage_attributes(used: Usage) -> dict[str, int | None]:
+    """The usage attributes; None for a number that the provider did not tell (0 is told)."""
+    return {
+        sc.USAGE_INPUT_TOKENS: used.input_tokens,
+        sc.USAGE_OUTPUT_TOKENS: used.output_tokens,
+        sc.USAGE_REASONING_TOKENS: used.reasoning_tokens,
+        sc.USAGE_CACHE_READ_TOKENS: used.cache_read_tokens,
+        sc.USAGE_CACHE_WRITE_TOKENS: used.cache_write_tokens,
+    }
+
+
+def usage_of(read: Callable[[str], int | None]) -> Usage:
+    """The counts that a span tells; ``read`` gives an attribute as a whole number, None where it is none."""
+    return Usage(
+        input_tokens=read(sc.USAGE_INPUT_TOKENS),
+        output_tokens=read(sc.USAGE_OUTPUT_TOKENS),
+        reasoning_tokens=read(sc.USAGE_REASONING_TOKENS),
+        cache_read_tokens=read(sc.USAGE_CACHE_READ_TOKENS),
+        cache_write_tokens=read(sc.USAGE_CACHE_WRITE_TOKENS),
+    )
