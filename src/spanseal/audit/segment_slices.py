@@ -113,15 +113,18 @@ def _expand(plain: bytes) -> list[bytes]:
     if sum(prefix + length for _, prefix, length in headers) > MAX_PLAIN:
         raise FormatError(f"content: records claim more than {MAX_PLAIN} bytes")
     records: list[bytes] = []
+    end = cursor.offset
+    if end + sum(length for _, _, length in headers) != len(plain):
+        raise FormatError(f"content: {len(plain) - end} bytes of suffixes, not as many as its records say")
     for at, (back, prefix, length) in enumerate(headers):
-        suffix = cursor.take(length)
+        start, end = end, end + length
+        suffix = plain[start:end]
         if back > at or (prefix and not back):
             raise FormatError(f"content: record {at} has no base")
         base = records[at - back] if back else b""
         if prefix > len(base):
             raise FormatError(f"content: record {at} takes more than its base has")
         records.append(base[:prefix] + suffix if prefix else suffix)
-    cursor.end()
     return records
 
 
