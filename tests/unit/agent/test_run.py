@@ -183,7 +183,8 @@ def test_the_json_protocol_end_to_end(mode: Mode) -> None:
 
 
 def test_the_enforced_schema_admits_only_actions_that_exist() -> None:
-    from spanseal.verification.json_schema import check_schema, problems
+    from spanseal.verification.json_schema import problems
+    from spanseal.verification.json_schema_form import check_schema
 
     model = TinyModel('{"action": "final_answer", "answer": "ok"}')
     assert VerifiableAgent(model, tools=[multiply], protocol="json", enforce_schema="always").run("?").answer == "ok"
