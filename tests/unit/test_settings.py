@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from spanseal.errors import SettingsError
-from spanseal.settings import Settings, load_settings, state_dir
-from spanseal.settings_values import traces_url
+from spanseal.settings import Settings, load_settings, state_dir, traces_url
 
 
 def test_nothing_said_gives_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from spanseal.effects import Effects
 from spanseal.errors import UsageError
 from spanseal.genai.chat_model import ChatModel
 from spanseal.genai.messages import ChatRequest, Message, Text, ToolSpec, conversation
-from spanseal.settings_values import Value
+from spanseal.settings import Value
 from spanseal.tools.drive import adrive, drive
 from spanseal.tools.executor import ToolExecutor
 from spanseal.tools.tool import Tool, tool

@@ -19,8 +19,7 @@ from opentelemetry.instrumentation.threading import (  # pyright: ignore[reportM
 
 from spanseal.effects import Effects
 from spanseal.errors import SettingsError, UsageError
-from spanseal.settings import Settings, load_settings, sealer_token, state_dir
-from spanseal.settings_values import traces_url
+from spanseal.settings import Settings, load_settings, sealer_token, state_dir, traces_url
 from spanseal.telemetry.active import Active, Capture, activate, active
 from spanseal.telemetry.folder_export import FolderExport
 from spanseal.telemetry.ledger_processor import LedgerProcessor

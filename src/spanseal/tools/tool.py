@@ -18,7 +18,7 @@ from typing import Any, cast, overload
 
 from spanseal.errors import ToolFaultError, UsageError
 from spanseal.genai.messages import ToolSpec
-from spanseal.settings_values import Value
+from spanseal.settings import Value
 from spanseal.tools.shape import is_json
 from spanseal.tools.signature import Signature, signature_of
 from spanseal.verification.json_schema_form import check_schema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spanseal.control.policy import ControlPolicy, ControlResult
 from spanseal.genai.state import AgentState
-from spanseal.settings_values import Value
+from spanseal.settings import Value
 
 
 class MaxStepsPolicy(ControlPolicy):

@@ -8,7 +8,7 @@ from spanseal.control.policy import ControlPolicy, ControlResult
 from spanseal.genai.messages import Message, ToolSpec
 from spanseal.genai.plain import canonical
 from spanseal.genai.state import AgentState, estimate_tokens
-from spanseal.settings_values import Value
+from spanseal.settings import Value
 
 
 class TokenBudgetPolicy(ControlPolicy):

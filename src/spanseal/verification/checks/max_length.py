@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spanseal.genai.messages import LLMResponse
-from spanseal.settings_values import Value
+from spanseal.settings import Value
 from spanseal.verification.check import Severity, VerificationCheck, VerificationResult
 
 

@@ -1,9 +1,8 @@
-"""The settings of a process, and the only reader of environment variables and of the user's folders.
+"""Every setting that a configuration file or the environment gives, with its place. May import the siblings and errors.
 
 Order: what a call says, then ``SPANSEAL_*`` variables, then a configuration file that was named explicitly (argument or
 ``SPANSEAL_CONFIG``; never found by itself in the working directory, where it could redirect evidence), then defaults.
 ``OTEL_*`` variables that the SDK reads stay the SDK's; here are read only those that our own export must follow.
-May import the standard library and errors only.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from spanseal.errors import SettingsError
-from spanseal.settings_values import Value, endpoint_of, headers_of, no_grpc, resource_name
+from spanseal.settings.otlp_variables import endpoint_of, headers_of, no_grpc, resource_name
+from spanseal.settings.value import Value
+from spanseal.settings.variables import GENAI_CAPTURE
 
 DEFAULT_MAX_VALUE_BYTES: Final = 4 * 1024 * 1024
-_GENAI_CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _KEYS: Final = ("service_name", "export", "capture", "spool_dir", "max_value_bytes", "threads")
 _SDK_LIMITS: Final = ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_EVENT_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT")
 
@@ -76,15 +76,6 @@ def load_settings(environ: Mapping[str, str] | None = None, file: str | Path | N
     )
 
 
-def state_dir() -> Path:
-    """Where this user's pins and remembered heads lie: ``SPANSEAL_STATE_DIR``, else the XDG state folder."""
-    own = os.environ.get("SPANSEAL_STATE_DIR")
-    if own:
-        return Path(own)
-    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(base) / "spanseal"
-
-
 def _capture(value: Value | None) -> Literal["off", "full"] | None:
     if value is None:
         return None
@@ -96,7 +87,7 @@ def _from_file(path: Path) -> dict[str, Value]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"{path}: the configuration file cannot be read ({error}); correct SPANSEAL_CONFIG"
+            f"{path}: the configuration file cannot be read ({error}); correct config= or SPANSEAL_CONFIG"
         ) from error
     try:
         document = tomllib.loads(text)
@@ -119,7 +110,7 @@ def _line_of(text: str, key: str) -> int:
 
 
 def _from_opentelemetry(env: Mapping[str, str]) -> dict[str, Any]:
-    mode = env.get(_GENAI_CAPTURE, "")
+    mode = env.get(GENAI_CAPTURE, "")
     asked = _genai_capture(mode) if mode else None
     no_grpc(env)
     seconds = env.get("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT") or env.get("OTEL_EXPORTER_OTLP_TIMEOUT")
@@ -136,30 +127,4 @@ def _from_opentelemetry(env: Mapping[str, str]) -> dict[str, Any]:
 def _genai_capture(mode: str) -> bool:
     """The conventions' own switch; ``true`` and ``false`` are its older spelling. Events alone are not spans."""
     allowed = ("NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT", "TRUE", "FALSE")
-    return Value(mode.upper(), _GENAI_CAPTURE).one_of(*allowed) in ("SPAN_ONLY", "SPAN_AND_EVENT", "TRUE")
-
-
-def heads_file() -> Path:
-    """Where this user's memory of the last head of each log lies."""
-    return state_dir() / "heads.json"
-
-
-def capture_variables() -> tuple[str | None, ...]:
-    """The raw variables that decide about content before anything is configured; to notice that they changed."""
-    names = (_GENAI_CAPTURE, "SPANSEAL_CAPTURE", "SPANSEAL_MAX_VALUE_BYTES", "SPANSEAL_CONFIG")
-    return tuple(os.environ.get(name) for name in names)
-
-
-def debug() -> bool:
-    """Whether the command line shows tracebacks of our own faults: ``SPANSEAL_DEBUG`` set to anything but 0."""
-    return os.environ.get("SPANSEAL_DEBUG", "0") not in ("", "0")
-
-
-def sealer_token() -> str | None:
-    """The bearer token between sender and sealer, ``SPANSEAL_TOKEN``; unset or empty: none."""
-    return os.environ.get("SPANSEAL_TOKEN", "").strip() or None
-
-
-def openai_api_key() -> str | None:
-    """The key for OpenAI and compatible servers: ``OPENAI_API_KEY``; empty counts as not set."""
-    return os.environ.get("OPENAI_API_KEY") or None
+    return Value(mode.upper(), GENAI_CAPTURE).one_of(*allowed) in ("SPAN_ONLY", "SPAN_AND_EVENT", "TRUE")

@@ -1,0 +1,33 @@
+"""The settings of a process, and the only readers of environment variables and of the user's folders.
+
+``load`` (all settings, with variables and file), ``variables`` (single ones), ``otlp_variables`` (OpenTelemetry's own),
+``value`` (a value with its place, for complaints that name it). May import the standard library and errors only.
+"""
+
+from __future__ import annotations
+
+from spanseal.settings.load import DEFAULT_MAX_VALUE_BYTES, Settings, load_settings
+from spanseal.settings.otlp_variables import traces_url
+from spanseal.settings.value import Value
+from spanseal.settings.variables import (
+    capture_variables,
+    debug,
+    heads_file,
+    openai_api_key,
+    sealer_token,
+    state_dir,
+)
+
+__all__ = [
+    "DEFAULT_MAX_VALUE_BYTES",
+    "Settings",
+    "Value",
+    "capture_variables",
+    "debug",
+    "heads_file",
+    "load_settings",
+    "openai_api_key",
+    "sealer_token",
+    "state_dir",
+    "traces_url",
+]

@@ -1,0 +1,48 @@
+"""Single variables that are asked for where they are needed: folders of the user, secrets, switches.
+
+May import the standard library only.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+GENAI_CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+"""The conventions' own switch for content."""
+
+
+def state_dir() -> Path:
+    """Where this user's pins and remembered heads lie: ``SPANSEAL_STATE_DIR``, else the XDG state folder."""
+    own = os.environ.get("SPANSEAL_STATE_DIR")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "spanseal"
+
+
+def heads_file() -> Path:
+    """Where this user's memory of the last head of each log lies."""
+    return state_dir() / "heads.json"
+
+
+def debug() -> bool:
+    """Whether the command line shows tracebacks of our own faults: ``SPANSEAL_DEBUG`` set to anything but 0."""
+    return os.environ.get("SPANSEAL_DEBUG", "0") not in ("", "0")
+
+
+def sealer_token() -> str | None:
+    """The bearer token between sender and sealer, ``SPANSEAL_TOKEN``; unset or empty: none."""
+    return os.environ.get("SPANSEAL_TOKEN", "").strip() or None
+
+
+def openai_api_key() -> str | None:
+    """The key for OpenAI and compatible servers: ``OPENAI_API_KEY``; empty counts as not set."""
+    return os.environ.get("OPENAI_API_KEY") or None
+
+
+def capture_variables() -> tuple[str | None, ...]:
+    """The raw variables that decide about content before anything is configured; to notice that they changed."""
+    names = (GENAI_CAPTURE, "SPANSEAL_CAPTURE", "SPANSEAL_MAX_VALUE_BYTES", "SPANSEAL_CONFIG")
+    return tuple(os.environ.get(name) for name in names)
