@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from spanseal.audit.segment import HEADER, MAGIC, Frame, decode_header, decode_payload
 from spanseal.audit.tlog.note import MAX_NOTE
@@ -32,6 +32,7 @@ SEGMENTS: Final = "seg"
 TILES: Final = "tile"
 INDEX: Final = "idx"
 
+_STEP: Final = 1 << 20
 _SEGMENT: Final = re.compile(r"([0-9]{20})\.seg")
 
 
@@ -87,6 +88,11 @@ def segments_of(root: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if segment_first(path.name) is not None and path.is_file())
 
 
+def is_plain(path: Path) -> bool:
+    """Whether this is a file of its own: no link, no folder, no pipe or device (which a reader could wait for)."""
+    return path.is_file() and not path.is_symlink()
+
+
 def read_frames(path: Path, start: int = 0) -> Iterator[PlacedFrame]:
     """The frames of a segment from byte ``start`` on, one in memory at a time.
 
@@ -119,22 +125,38 @@ def read_at_most(path: Path, size: int) -> bytes:
 def next_whole_frame(path: Path, offset: int) -> tuple[int, int] | None:
     """(offset, first leaf) of the next good frame behind ``offset`` of a segment, or None.
 
-    Work is bounded by a few times the size of the file, whatever it holds; a segment is read into memory.
+    Work is bounded by a few times the size of the file, whatever it holds; one frame at most is in memory.
     """
     with path.open("rb") as file:
-        file.seek(offset)
-        whole = file.read()
-    budget = 4 * len(whole)
-    at = whole.find(MAGIC, 1)
-    while at >= 0 and budget > 0:
-        try:
-            length, crc = decode_header(whole[at : at + HEADER.size])
-            payload = whole[at + HEADER.size : at + HEADER.size + length]
-            budget -= len(payload)
-            return offset + at, decode_payload(payload, crc).first
-        except FormatError:
-            at = whole.find(MAGIC, at + 1)
+        budget = 4 * max(file.seek(0, 2) - offset, 0)
+        for at in _magics(file, offset + 1):
+            file.seek(at)
+            try:
+                length, crc = decode_header(file.read(HEADER.size))
+                if length <= budget:
+                    payload = file.read(length)
+                    budget -= len(payload)
+                    return at, decode_payload(payload, crc).first
+            except FormatError:
+                continue
     return None
+
+
+def _magics(file: BinaryIO, start: int) -> Iterator[int]:
+    """Where, from ``start`` on, a frame may begin; the file's position may be changed in between."""
+    kept = b""
+    while True:
+        file.seek(start + len(kept))
+        piece = file.read(_STEP)
+        whole = kept + piece
+        at = whole.find(MAGIC)
+        while at >= 0:
+            yield start + at
+            at = whole.find(MAGIC, at + 1)
+        if not piece:
+            return
+        kept = whole[-len(MAGIC) + 1 :]
+        start += len(whole) - len(kept)
 
 
 def read_history(path: Path, end: int | None = None) -> Iterator[HistoryEntry]:

@@ -156,7 +156,9 @@ class FrameWalk:
         candidates = [(FULL, path)] if path.is_file() else []
         partial = path.with_name(path.name + ".p")
         if partial.is_dir():
-            candidates += [(int(item.name), item) for item in partial.iterdir() if item.name.isdecimal()]
+            candidates += [
+                (int(item.name), item) for item in partial.iterdir() if item.name.isdecimal() and item.is_file()
+            ]
         for width, item in sorted(candidates, reverse=True):
             try:
                 return parse_bundle(read_at_most(item, FULL * (2 + MAX_ENTRY)), width)

@@ -57,7 +57,7 @@ def read_head(root: Path, report: Report) -> FoundHead:
 def grown_to(root: Path) -> int:
     """The size that the checkpoint names by now; 0 if it cannot be read."""
     try:
-        return Checkpoint.parse(Note.parse((root / CHECKPOINT).read_bytes()).text).size
+        return Checkpoint.parse(Note.parse(read_at_most(root / CHECKPOINT, MAX_NOTE)).text).size
     except (OSError, FormatError):
         return 0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from spanseal.audit.segment_slices import common_prefix
-from spanseal.audit.store_layout import TILES, read_at_most
+from spanseal.audit.store_layout import TILES, is_plain, read_at_most
 from spanseal.audit.store_tiles import TileSource, edge_names, front
 from spanseal.audit.tlog.hashes import HASH_SIZE
 from spanseal.audit.tlog.tiles import ENTRIES, FULL, TileName, parse_path, split_tile
@@ -101,7 +101,7 @@ class TileCheck:
                 width = min(FULL, self._signed - index * FULL)
                 name = TileName(0, index, width)
                 path = self._root / name.path
-                data = (path if path.is_file() else self._root / name.full.path).read_bytes()
+                data = read_at_most(path if path.is_file() else self._root / name.full.path, FULL * HASH_SIZE)
                 tree.grow(split_tile(data[: width * HASH_SIZE], width))
         except (OSError, FormatError):
             return None
@@ -122,7 +122,7 @@ class TileCheck:
         if folder.is_dir():
             for item in _names(folder):
                 name = parse_path(item.relative_to(self._root).as_posix())
-                if name is not None and name.width <= tile.name.width:
+                if name is not None and name.width <= tile.name.width and item.is_file():
                     widths.add(name.width)
                     self._same(name, item, tile, name.width)
         needed = self._needed(tile.name)
@@ -168,7 +168,7 @@ class TileCheck:
         reach: dict[int, int] = {}
         for path in files_below(self._root / TILES):
             name = parse_path(path.relative_to(self._root).as_posix())
-            if name is None or path.is_symlink():
+            if name is None or not is_plain(path):
                 self._report.add("unknown-file", path.relative_to(self._root).as_posix())
             else:
                 reach[name.level] = max(reach.get(name.level, 0), name.index * FULL + name.width)

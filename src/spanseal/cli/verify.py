@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spanseal.replay.render.text import Marks
 
 _NO_WITNESS: Final = "no-witness"
-_LONGEST_ORIGIN: Final = 4096
+_LONGEST_HEAD: Final = 1 << 20
 _BETWEEN_WRITES: Final = frozenset({"write-interrupted", "unsigned-tail", "torn-tail"})
 _LOOKS: Final = 6
 _PAUSE: Final = 0.1
@@ -73,8 +73,11 @@ def _judge(store: Path, trust: Trust | None, memory: HeadMemory, keys: ContentKe
 
 
 def _head(store: Path) -> bytes:
+    from spanseal.audit.store_layout import is_plain, read_at_most
+
+    path = store / "checkpoint"
     try:
-        return (store / "checkpoint").read_bytes()
+        return read_at_most(path, _LONGEST_HEAD) if is_plain(path) else b""
     except OSError:
         return b""
 
@@ -87,11 +90,7 @@ def _origin(store: Path) -> str:
         raise NotAStoreError(f"{store} is a file; an audit store is a folder: give the one that holds `checkpoint`")
     if not any(store.iterdir()):
         raise NotAStoreError(f"{store} is empty, nothing was ever sealed here: give the folder of a store")
-    try:
-        with (store / "checkpoint").open("rb") as file:
-            return file.readline(_LONGEST_ORIGIN).decode("utf-8", "replace").rstrip("\n")
-    except FileNotFoundError:
-        return ""
+    return _head(store).partition(b"\n")[0].decode("utf-8", "replace")
 
 
 def _content_keys(given: Path | None, pin: Pin | None) -> ContentKeys | None:

@@ -10,6 +10,7 @@ from spanseal import settings
 from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.heads import HeadMemory
 from spanseal.audit.read import StoreReader
+from spanseal.audit.store_layout import CHECKPOINT, is_plain, read_at_most
 from spanseal.audit.trust import Pin, Trust, pin_for
 from spanseal.audit.verify import Verdict, verify_store
 from spanseal.errors import BadStoreError, DataError, OtlpError, ReplayError, StoreError
@@ -80,9 +81,9 @@ class StoreSource(Source):
 
 def _pin(path: Path) -> Pin | None:
     """The pin for the log that the store claims to be; the signature decides later whether it is."""
+    head = path / CHECKPOINT
     try:
-        with (path / "checkpoint").open("rb") as file:
-            origin = file.readline(4096).decode("utf-8", "replace").rstrip("\n")
+        origin = read_at_most(head, 4096).partition(b"\n")[0].decode("utf-8", "replace") if is_plain(head) else ""
     except OSError:
         return None
     return pin_for(origin, settings.state_dir())
