@@ -8,8 +8,9 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import re
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -32,6 +33,7 @@ from spanseal.telemetry.spool import Spool
 __all__ = ["Active", "active", "configure", "flush", "shutdown"]
 
 _EXIT_SECONDS: Final = 5.0
+_HOST_AND_PORT: Final = re.compile(r"[\w.-]+:[0-9]{1,5}(/.*)?")
 _log = logging.getLogger("spanseal")
 
 
@@ -84,13 +86,14 @@ def configure(
     'full'
     >>> shutdown()
     """
-    target = None if export is None else os.fspath(export)
-    asked = _Asked(service_name, _absolute(target), capture, _absolute(_text(config)), id(effects) if effects else 0)
+    _refuse_misfits(service_name, effects)
+    target, file = _text(export, "export"), _text(config, "config")
+    asked = _Asked(service_name, _absolute(target), capture, _absolute(file), id(effects) if effects else 0)
     if _state.asked is not None:
         if asked != _state.asked:
             raise UsageError("configure() was called before with other arguments; call shutdown() first to change them")
         return
-    settings = load_settings(file=config)
+    settings = load_settings(file=file)
     if capture not in (None, "off", "full"):
         raise SettingsError(f"configure(capture=…): {capture!r} is not one of off, full")
     plan = _Plan.of(settings, target, capture)
@@ -160,7 +163,9 @@ class _Plan:
             return cls(url=traces_url(target, place), asked_for_export=True, capture=wanted)
         if not target:
             raise SettingsError(f"{place}: empty; give a folder or an http(s) URL")
-        folder = Path(target).absolute()
+        if _HOST_AND_PORT.fullmatch(target):
+            raise SettingsError(f"{place}: {target!r} looks like a server; write http://{target} (a folder: ./…)")
+        folder = Path(target).expanduser().absolute()
         if folder.exists() and not folder.is_dir():
             raise SettingsError(f"{place}: {folder} is a file; give a folder or an http(s) URL")
         return cls(folder=folder, asked_for_export=True, capture=wanted)
@@ -199,7 +204,7 @@ def _sinks(plan: _Plan, settings: Settings) -> list[Sink]:
     token = sealer_token()
     if token and plan.asked_for_export and "authorization" not in headers:
         headers["authorization"] = f"Bearer {token}"
-    root = settings.spool_dir or state_dir() / "spool"
+    root = (settings.spool_dir or state_dir() / "spool").absolute()  # the process may change its folder
     return [Spool(plan.url, root, headers=headers, timeout=settings.timeout, certificate=settings.certificate)]
 
 
@@ -216,12 +221,23 @@ def _say_limits(installed: Installed) -> None:
     )
 
 
-def _text(path: str | Path | None) -> str | None:
-    return None if path is None else os.fspath(path)
+def _refuse_misfits(service_name: object, effects: object) -> None:
+    if service_name is not None and not (isinstance(service_name, str) and service_name.strip()):
+        raise SettingsError(f"configure(service_name=…): {service_name!r} is no name; give a text such as shop")
+    if effects is not None and not isinstance(effects, Effects):
+        raise SettingsError(f"configure(effects=…): give Effects(…), not {type(effects).__name__}")
+
+
+def _text(path: object, argument: str) -> str | None:
+    text = str(path) if isinstance(path, PurePath) else path
+    if text is None or (isinstance(text, str) and "\0" not in text):
+        return text
+    wanted = "folder or URL" if argument == "export" else "path"
+    raise SettingsError(f"configure({argument}=…): {path!r} is no {wanted}")
 
 
 def _absolute(target: str | None) -> str | None:
     """Folders compare by where they are, not by how they were written."""
     if not target or urlsplit(target).netloc:
         return target
-    return str(Path(target).absolute())
+    return os.path.abspath(Path(target).expanduser())  # noqa: PTH100 - takes ".." out without following links
