@@ -1,7 +1,7 @@
 """An application that has never heard of spanseal: `python plain.py OPENAI_URL MODEL OLLAMA_URL MODEL`.
 
 Prints what it got, as one JSON list: an answer, one asked for in async code, one in a stream, one of Ollama's, and the
-type of an error.
+status of a refusal.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ def main() -> None:
             client.chat.completions.create(model=model, messages=QUESTION, max_tokens=6, temperature=HOT)
             failed = ""
         except openai.APIStatusError as error:
-            failed = type(error).__name__
+            failed = str(error.status_code)
     local_client: Any = ollama.Client(ollama_url)
     local = local_client.chat(ollama_model, QUESTION, options={"num_predict": 6})
     awaited = asyncio.run(ask_async(url, model))
