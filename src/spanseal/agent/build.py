@@ -28,8 +28,8 @@ from spanseal.errors import UsageError
 from spanseal.genai.chat_model import ChatModel
 from spanseal.genai.messages import ChatRequest, Message, Text, ToolSpec, conversation
 from spanseal.settings import Value
-from spanseal.tools.drive import adrive, drive
 from spanseal.tools.executor import ToolExecutor
+from spanseal.tools.flow import adrive, drive
 from spanseal.tools.tool import Tool, tool
 from spanseal.verification.pipeline import VerificationPipeline
 

@@ -1,6 +1,6 @@
 """The step machine of an agent: from a state and an event to the next state and command. Pure, no effect inside.
 
-Per step: control(before_model) → model → control(after_model) → form check (JSON protocol) → per wish:
+Per step: control(before_model) → model → control(after_model) → form check (JSON protocol) → per tool call:
 control(before_tool) → tool behind its gates → control(after_tool); or, for a final answer: checks →
 control(before_answer) → the end. A refused response is retried in the same step, through the same seams, with
 feedback, at most ``max_retries`` times. The run ends after ``max_steps`` steps whatever the model and the policies do.
@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from spanseal.agent.memory import FullHistory, MemoryView
-from spanseal.agent.moves import (
+from spanseal.agent.commands import (
     Answered,
     AskGate,
     CallFailed,
@@ -30,8 +29,9 @@ from spanseal.agent.moves import (
     RunTool,
     ToolDone,
 )
+from spanseal.agent.memory import FullHistory, MemoryView
 from spanseal.agent.protocols import ActionProtocol, NativeProtocol, Reading, possible_tools
-from spanseal.agent.wishes import numbered, parsed_arguments, refused_turns
+from spanseal.agent.turns import numbered, parsed_arguments, refused_turns
 from spanseal.control.action import FinalAnswer, ModelAnswer, ModelCall, ToolAnswer, ToolUse, action_digest
 from spanseal.control.plane import PlaneDecision
 from spanseal.control.policy import ControlDecision
@@ -134,7 +134,7 @@ def _decided(config: LoopConfig, state: LoopState, decision: PlaneDecision) -> M
             return _ask(state, RunTool(call, tuple(tool.name for tool in offered)))
         case ToolAnswer(call=call, result=result):
             agent = state.agent.adding(config.protocol.observed(call, result))
-            return _next_wish(config, replace(state, agent=replace(agent, pending=agent.pending[1:])))
+            return _next_call(config, replace(state, agent=replace(agent, pending=agent.pending[1:])))
         case FinalAnswer(answer=answer):
             return _ask(state, Finish("completed", "answered", answer=answer))
 
@@ -185,11 +185,11 @@ def _accepted(config: LoopConfig, state: LoopState, response: LLMResponse) -> Mo
     agent = state.agent.adding(config.protocol.asked(response))
     state = replace(state, agent=replace(agent, pending=state.reading.calls))
     if state.reading.calls:
-        return _next_wish(config, state)
+        return _next_call(config, state)
     return _ask(state, AskGate(FinalAnswer(state.reading.answer)))
 
 
-def _next_wish(config: LoopConfig, state: LoopState) -> Move:
+def _next_call(config: LoopConfig, state: LoopState) -> Move:
     if not state.agent.pending:
         return _open_step(config, state)
     call = state.agent.pending[0]

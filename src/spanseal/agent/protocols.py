@@ -21,7 +21,7 @@ EnforceSchema = Literal["never", "on_retry", "always"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an answer means: wishes to fulfil, or the final answer."""
+    """What an answer means: tool calls to carry out, or the final answer."""
 
     calls: tuple[ToolCall, ...] = ()
     answer: str = ""

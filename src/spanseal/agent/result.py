@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spanseal.agent.moves import Escalation, Outcome
+from spanseal.agent.commands import Escalation, Outcome
 from spanseal.genai.messages import Message, Usage
 from spanseal.genai.state import AgentState, ToolOutcome
 

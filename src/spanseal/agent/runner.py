@@ -13,8 +13,7 @@ from typing import Any
 
 from opentelemetry.trace import Span
 
-from spanseal.agent.loop import LoopConfig, LoopState, Move, advance, begin
-from spanseal.agent.moves import (
+from spanseal.agent.commands import (
     Answered,
     AskGate,
     CallFailed,
@@ -27,6 +26,7 @@ from spanseal.agent.moves import (
     RunChecks,
     ToolDone,
 )
+from spanseal.agent.loop import LoopConfig, LoopState, Move, advance, begin
 from spanseal.agent.result import RunResult
 from spanseal.control.gate import pass_gate
 from spanseal.control.plane import ControlPlane
@@ -40,8 +40,8 @@ from spanseal.telemetry.content import set_content
 from spanseal.telemetry.run_context import RunSpan, attempt, run_span
 from spanseal.telemetry.spans import open_span
 from spanseal.telemetry.tracing import fail
-from spanseal.tools.drive import Effect, Flow
 from spanseal.tools.executor import ToolExecutor
+from spanseal.tools.flow import Flow, Wait
 from spanseal.verification.pipeline import VerificationPipeline
 
 SYSTEM = ("system", "developer")
@@ -98,7 +98,7 @@ class Runner:
                 return (yield from self._call_model(command))
             case RunChecks(kind, response, checks):
                 pipeline = VerificationPipeline(checks, name="form") if kind == "form" else self.answers
-                report = yield Effect(lambda: pipeline.run(response), lambda: pipeline.arun(response))
+                report = yield Wait(lambda: pipeline.run(response), lambda: pipeline.arun(response))
                 return Checked(report)
             case Finish():
                 raise ValueError("the run is over")
@@ -110,7 +110,7 @@ class Runner:
         model, request = self.model, command.request
         try:
             with attempt(command.attempt):
-                response = yield Effect(lambda: model.chat(request), lambda: model.achat(request))
+                response = yield Wait(lambda: model.chat(request), lambda: model.achat(request))
         except ProviderError as error:
             return CallFailed(type(error).__name__, str(error))
         return Answered(response)

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from spanseal.errors import UsageError
 from spanseal.genai.messages import ChatRequest, LLMResponse, Message, ToolCall, ToolSpec
-from spanseal.genai.plain import canonical, digest, plain
+from spanseal.genai.plain_json import canonical, digest, plain
 
 Seam = Literal["before_model", "after_model", "before_tool", "after_tool", "before_answer"]
 SEAMS: tuple[Seam, ...] = get_args(Seam)
@@ -113,7 +113,7 @@ class ModelAnswer:
         return replace(self, response=replace(self.response, **changes))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON: text and wishes; clocks, counts and the raw body are no part of the action."""
+        """Plain JSON: text and tool calls; clocks, counts and the raw body are no part of the action."""
         calls = plain(self.response.tool_calls)
         return {"seam": self.seam, "text": self.response.text, "tool_calls": calls, "model": self.response.model}
 

@@ -12,7 +12,7 @@ from spanseal.control.action import Action, action_digest
 from spanseal.control.plane import ControlPlane, PlaneDecision
 from spanseal.control.policy import ControlDecision
 from spanseal.genai import semconv
-from spanseal.genai.plain import plain
+from spanseal.genai.plain_json import plain
 from spanseal.genai.state import AgentState
 from spanseal.telemetry.content import set_content
 from spanseal.telemetry.spans import add_event, open_span

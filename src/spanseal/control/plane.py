@@ -5,6 +5,7 @@ equals). When that is MODIFY, the modifications are applied in the order of the 
 one, and the changed action is judged again, so that nothing passes that a policy has not seen. It has settled when
 no policy wants a change any more; policies that still do after :data:`MAX_ROUNDS` rounds halt the run.
 
+>>> from spanseal.control.action import FinalAnswer
 >>> ControlPlane([]).decide("before_answer", AgentState(), FinalAnswer("391")).decision.value
 'allow'
 """
@@ -15,12 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from spanseal.control.action import SEAMS, Action, FinalAnswer, Seam
+from spanseal.control.action import SEAMS, Action, Seam
 from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
 from spanseal.errors import UsageError, told
 from spanseal.genai.state import AgentState
-
-__all__ = ["MAX_ROUNDS", "AgentState", "ControlPlane", "FinalAnswer", "PlaneDecision"]
 
 MAX_ROUNDS = 3
 PLANE = "control_plane"

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from spanseal.genai.messages import ChatRequest, LLMResponse, Message, Part, Text, ToolCall, ToolResult, Usage
-from spanseal.genai.plain import digest_of_plain, plain
-
-__all__ = ["AgentState", "Message", "Spending", "ToolOutcome", "estimate_tokens"]
+from spanseal.genai.plain_json import digest_of_plain, plain
 
 CHARS_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
@@ -24,7 +22,7 @@ TOKENS_PER_MESSAGE = 4
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What became of one wish of the model.
+    """What became of one tool call that the model asked for.
 
     ``result`` is the text that the tool (or the refusal) gave; ``fault`` is ``""`` when it worked, ``model`` when the
     model asked for something impossible, ``world`` when the tool failed; ``attempts`` is 0 when it never ran.
@@ -98,7 +96,7 @@ class AgentState:
     """One moment of a run.
 
     ``step_number`` is the step in progress, counted from 1 (0: nothing begun yet). ``messages`` is the whole history,
-    the system turn included. ``pending`` are wishes of the model that nobody has answered yet, ``tool_calls`` the
+    the system turn included. ``pending`` are calls that nobody has answered yet, ``tool_calls`` the
     outcomes of the others. ``metadata`` is the application's own.
     """
 
@@ -124,7 +122,7 @@ class AgentState:
         return replace(self, messages=self.messages + messages)
 
     def digest(self) -> str:
-        """SHA-256 over step, messages, wishes and outcomes: equal for equal runs.
+        """SHA-256 over step, messages, pending calls and outcomes: equal for equal runs.
 
         Clocks (latency), the provider's ids and raw bodies, token counts and metadata are left out; ids of tool
         calls count by order of appearance only, as providers draw them at random.

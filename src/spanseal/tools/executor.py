@@ -22,13 +22,13 @@ from spanseal.effects import Effects
 from spanseal.errors import ModelFaultError, ToolFaultError, UsageError
 from spanseal.genai import semconv
 from spanseal.genai.messages import ToolCall
-from spanseal.genai.plain import digest
+from spanseal.genai.plain_json import digest
 from spanseal.genai.state import ToolOutcome
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import set_content
 from spanseal.telemetry.spans import open_span
 from spanseal.telemetry.tracing import fail
-from spanseal.tools.drive import Effect, Flow, adrive, drive
+from spanseal.tools.flow import Flow, Wait, adrive, drive
 from spanseal.tools.gates import failure, input_gate, output_gate, unknown_tool
 from spanseal.tools.tool import Tool
 
@@ -108,9 +108,9 @@ class ToolExecutor:
         attempt, delay = 1, tool.retry_delay
         while True:
             try:
-                result = yield _effect(tool, arguments, CallContext(call.id, key, attempt))
+                result = yield _wait(tool, arguments, CallContext(call.id, key, attempt))
                 if inspect.isawaitable(result):  # a plain function that hands out a coroutine
-                    result = yield Effect(None, functools.partial(_whole, result))
+                    result = yield Wait(None, functools.partial(_whole, result))
                 return ToolOutcome(call, output_gate(tool, result), attempts=attempt)
             except ModelFaultError as error:
                 return ToolOutcome(call, str(error), "model", type(error).__name__, attempt)
@@ -124,12 +124,12 @@ class ToolExecutor:
                 yield self._pause(delay)
             attempt, delay = attempt + 1, delay * 2
 
-    def _pause(self, seconds: float) -> Effect:
+    def _pause(self, seconds: float) -> Wait:
         clock = (self._effects or active().effects).clock
-        return Effect(lambda: clock.sleep(seconds), lambda: asyncio.sleep(seconds))
+        return Wait(lambda: clock.sleep(seconds), lambda: asyncio.sleep(seconds))
 
 
-def _effect(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Effect:
+def _wait(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> Wait:
     def run() -> Any:
         token = _current.set(context)
         try:
@@ -144,7 +144,7 @@ def _effect(tool: Tool, arguments: Mapping[str, Any], context: CallContext) -> E
         finally:
             _current.reset(token)
 
-    return Effect(None, arun) if tool.is_async else Effect(run, None)
+    return Wait(None, arun) if tool.is_async else Wait(run, None)
 
 
 async def _whole(started: Awaitable[Any]) -> Any:

@@ -61,7 +61,7 @@ def _bound(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unknown_tool(name: str, tools: Mapping[str, Tool]) -> str:
-    """The feedback for a wish that no tool can fulfil."""
+    """The feedback for a call of a tool that there is not."""
     have = ", ".join(sorted(tools)) or "none"
     return f"There is no tool named {name!r}; nothing was done. Available tools: {have}."
 

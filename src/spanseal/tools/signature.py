@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from spanseal.errors import UsageError
-from spanseal.genai.plain import plain
+from spanseal.genai.plain_json import plain
+from spanseal.tools.annotation import Shape, is_json, object_schema, shape_of
 from spanseal.tools.docstring import described
-from spanseal.tools.shape import Shape, is_json, object_schema, shape_of
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

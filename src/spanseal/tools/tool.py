@@ -19,7 +19,7 @@ from typing import Any, cast, overload
 from spanseal.errors import ToolFaultError, UsageError
 from spanseal.genai.messages import ToolSpec
 from spanseal.settings import Value
-from spanseal.tools.shape import is_json
+from spanseal.tools.annotation import is_json
 from spanseal.tools.signature import Signature, signature_of
 from spanseal.verification.json_schema_form import check_schema
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanseal.agent.loop import LoopConfig, LoopState, advance, begin
-from spanseal.agent.moves import (
+from spanseal.agent.commands import (
     Answered,
     AskGate,
     CallFailed,
@@ -20,6 +19,7 @@ from spanseal.agent.moves import (
     RunTool,
     ToolDone,
 )
+from spanseal.agent.loop import LoopConfig, LoopState, advance, begin
 from spanseal.agent.protocols import JSONProtocol, NativeProtocol
 from spanseal.control.plane import PlaneDecision
 from spanseal.control.policy import ControlDecision

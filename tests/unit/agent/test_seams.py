@@ -16,7 +16,7 @@ from spanseal.control.plane import ControlPlane
 from spanseal.control.policy import ControlPolicy, ControlResult
 from spanseal.genai import semconv
 from spanseal.genai.messages import Message
-from spanseal.genai.plain import digest
+from spanseal.genai.plain_json import digest
 from spanseal.genai.state import AgentState
 from spanseal.tools.tool import tool
 

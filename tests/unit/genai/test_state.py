@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanseal.genai.messages import LLMResponse, Media, Message, Other, Reasoning, Text, ToolCall, ToolResult, Usage
-from spanseal.genai.plain import canonical, digest, plain
+from spanseal.genai.plain_json import canonical, digest, plain
 from spanseal.genai.state import AgentState, Spending, ToolOutcome, estimate_tokens
 
 

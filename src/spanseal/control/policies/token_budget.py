@@ -6,7 +6,7 @@ from spanseal.control.action import Action, ModelCall, Seam
 from spanseal.control.budgets import Budget
 from spanseal.control.policy import ControlPolicy, ControlResult
 from spanseal.genai.messages import Message, ToolSpec
-from spanseal.genai.plain import canonical
+from spanseal.genai.plain_json import canonical
 from spanseal.genai.state import AgentState, estimate_tokens
 from spanseal.settings import Value
 

@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from spanseal.control.action import Action, Seam, ToolUse
 from spanseal.control.policy import ControlDecision, ControlPolicy, ControlResult
 from spanseal.errors import UsageError
-from spanseal.genai.messages import ToolCall
 from spanseal.genai.state import AgentState
-
-__all__ = ["ToolAllowListPolicy", "ToolCall"]
 
 
 class ToolAllowListPolicy(ControlPolicy):
     """Stops before any tool that is not in ``names``: by HALT, or by ESCALATE, so that a person decides.
 
+    >>> from spanseal.genai.messages import ToolCall
     >>> policy = ToolAllowListPolicy(["search"])
     >>> policy.decide("before_tool", AgentState(), ToolUse(ToolCall("1", "delete", "{}"))).reason
     "the tool 'delete' is not allowed; allowed is search"

@@ -68,8 +68,8 @@ def _call(part: Part, marks: Marks) -> Label:
             if text.strip():
                 below.append(Text(kind, "dim").append(safe(text.strip(), marks), "default"))
         for call in part.response.tool_calls:
-            wish = f"{safe(call.name, marks)}({safe(call.arguments, marks)})"
-            below.append(Text("wants ", "dim").append(wish, "default"))
+            wanted = f"{safe(call.name, marks)}({safe(call.arguments, marks)})"
+            below.append(Text("wants ", "dim").append(wanted, "default"))
     return Label(line, below=below)
 
 

@@ -1,4 +1,4 @@
-"""Small pure steps of the loop on tool calls and refused turns.
+"""What a response becomes in the history: ids and arguments of its tool calls, and the turns after a refusal. Pure.
 
 >>> numbered(LLMResponse("", "m", tool_calls=(ToolCall("", "add", "{}"),)), 3).tool_calls[0].id
 'call_3_0'
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
+from spanseal.errors import ModelFaultError
 from spanseal.genai.messages import LLMResponse, Message, ToolCall, ToolResult
-from spanseal.verification.json_text import JsonTextError, parse
+from spanseal.tools.gates import read_arguments
 
 
 def numbered(response: LLMResponse, step: int, before: Sequence[Message] = ()) -> LLMResponse:
@@ -37,16 +38,15 @@ def numbered(response: LLMResponse, step: int, before: Sequence[Message] = ()) -
 def parsed_arguments(call: ToolCall) -> Mapping[str, Any] | None:
     """The arguments as an object for policies to read, None while they are no JSON object."""
     try:
-        value: object = parse(call.arguments or "{}")
-    except JsonTextError:
+        return read_arguments(call.arguments)
+    except ModelFaultError:
         return None
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else None
 
 
 def refused_turns(answer: Message, feedback: str) -> tuple[Message, ...]:
-    """The turns after a refused answer: the answer itself, its wishes as not fulfilled, the feedback if any.
+    """The turns after a refused answer: the answer itself, its tool calls as not executed, the feedback if any.
 
-    An empty answer leaves no turn, as providers refuse empty ones; every wish gets its result, as they demand it.
+    An empty answer leaves no turn, as providers refuse empty ones; every call gets its result, as they demand it.
     """
     turns: list[Message] = [answer] if answer.parts else []
     turns += [

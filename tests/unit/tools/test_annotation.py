@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from spanseal.errors import ModelFaultError, UsageError
 from spanseal.genai.messages import ToolCall
-from spanseal.genai.plain import canonical
+from spanseal.genai.plain_json import canonical
+from spanseal.tools.annotation import shape_of
 from spanseal.tools.docstring import described
 from spanseal.tools.gates import as_text, input_gate, read_arguments
-from spanseal.tools.shape import shape_of
 from spanseal.tools.tool import Tool, tool
 from spanseal.verification.json_schema import problems
 

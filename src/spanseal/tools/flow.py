@@ -4,7 +4,7 @@ Spans, gates and decisions are written once, in the generator; only the two driv
 outside is thrown into the flow at the place that waited, KeyboardInterrupt and CancelledError too.
 
 >>> def flow():
-...     answer = yield Effect(lambda: 391, None)
+...     answer = yield Wait(lambda: 391, None)
 ...     return f"It is {answer}."
 >>> drive(flow())
 'It is 391.'
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class Wait:
     """One thing to wait for, in both ways. Without ``arun`` the async driver calls ``run`` in a worker thread;
     without ``run`` the sync driver runs ``arun`` on an event loop of its own."""
 
@@ -31,20 +31,20 @@ class Effect:
     arun: Callable[[], Awaitable[Any]] | None
 
 
-Flow: TypeAlias = Generator[Effect, Any, T]
+Flow: TypeAlias = Generator[Wait, Any, T]
 
 
 def drive(flow: Flow[T]) -> T:
     """Run ``flow`` to its end in this thread."""
     try:
-        effect = next(flow)
+        wait = next(flow)
         while True:
             try:
-                outcome = _wait(effect)
+                outcome = _waited(wait)
             except BaseException as error:  # noqa: BLE001 - the flow decides; what it does not take comes out again
-                effect = flow.throw(error)
+                wait = flow.throw(error)
             else:
-                effect = flow.send(outcome)
+                wait = flow.send(outcome)
     except StopIteration as stop:
         return cast("T", stop.value)
 
@@ -52,21 +52,21 @@ def drive(flow: Flow[T]) -> T:
 async def adrive(flow: Flow[T]) -> T:
     """Run ``flow`` to its end in this task; spans stay current across every await."""
     try:
-        effect = next(flow)
+        wait = next(flow)
         while True:
-            outcome, error = await _awaited_outcome(effect)
-            effect = flow.send(outcome) if error is None else flow.throw(error)
+            outcome, error = await _awaited_outcome(wait)
+            wait = flow.send(outcome) if error is None else flow.throw(error)
     except StopIteration as stop:
         return cast("T", stop.value)
 
 
-async def _awaited_outcome(effect: Effect) -> tuple[Any, BaseException | None]:
+async def _awaited_outcome(wait: Wait) -> tuple[Any, BaseException | None]:
     """An exception comes back as a value: futures and coroutines cannot carry every one (a StopIteration from a
     thread would leave the task waiting for ever)."""
     try:
-        if effect.arun is not None:
-            return await effect.arun(), None
-        run = effect.run
+        if wait.arun is not None:
+            return await wait.arun(), None
+        run = wait.run
         assert run is not None
         return await asyncio.to_thread(_caught, run)
     except BaseException as error:  # noqa: BLE001 - the flow decides; what it does not take comes out again
@@ -80,14 +80,14 @@ def _caught(run: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-def _wait(effect: Effect) -> Any:
-    if effect.run is not None:
-        return effect.run()
-    assert effect.arun is not None
+def _waited(wait: Wait) -> Any:
+    if wait.run is not None:
+        return wait.run()
+    assert wait.arun is not None
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(_awaited(effect.arun))
+        return asyncio.run(_awaited(wait.arun))
     raise UsageError("an async tool cannot run inside a running event loop; use arun() instead of run()")
 
 

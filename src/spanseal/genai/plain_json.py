@@ -3,6 +3,7 @@
 The digest binds decisions to actions (an approval, an idempotency key) and states to steps. It is taken over our
 own JSON form, never over wire bytes; those have their own digest, taken at the transport.
 
+>>> from spanseal.genai.messages import Message
 >>> plain(Message("user", "hi"))
 {'role': 'user', 'content': 'hi', 'name': ''}
 >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
@@ -19,9 +20,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any, cast
 
-from spanseal.genai.messages import Media, Message, Other, Reasoning, Text, ToolCall, ToolResult
-
-__all__ = ["Message", "canonical", "digest", "digest_of_plain", "plain"]
+from spanseal.genai.messages import Media, Other, Reasoning, Text, ToolCall, ToolResult
 
 _PART_TYPES: dict[type, str] = {
     Text: "text", ToolCall: "tool_call", ToolResult: "tool_call_response", Reasoning: "reasoning", Media: "media",
