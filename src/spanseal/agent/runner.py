@@ -37,8 +37,9 @@ from spanseal.genai.messages import Message
 from spanseal.genai.semconv_messages import messages_to_semconv
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import set_content
+from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import RunSpan, attempt, run_span
-from spanseal.telemetry.spans import open_span
+from spanseal.telemetry.spans import open_span, tell
 from spanseal.telemetry.tracing import fail
 from spanseal.tools.executor import ToolExecutor
 from spanseal.tools.flow import Flow, Wait
@@ -83,7 +84,7 @@ class Runner:
     def _step(self, state: LoopState, command: Command, run_id: str) -> Flow[Move]:
         number = state.agent.step_number
         with open_span(semconv.SPAN_STEP) as span:
-            span.set_attribute(semconv.STEP_NUMBER, number)
+            tell(span, {semconv.STEP_NUMBER: number})
             while not isinstance(command, Finish) and state.agent.step_number == number:
                 event = yield from self._carry_out(state, command, run_id)
                 state, command = advance(self.config, state, event)
@@ -116,12 +117,13 @@ class Runner:
         return Answered(response)
 
 
+@guarded
 def _close_step(span: Span, state: LoopState, number: int, command: Command) -> None:
+    if isinstance(command, Finish) and command.error_type:
+        fail(span, command.error_type, command.stop_reason)
     if span.is_recording() and active().capture == "full":
         at_end = replace(state.agent, step_number=number)
         set_content(span, semconv.STATE_DIGEST, at_end.digest())
-    if isinstance(command, Finish) and command.error_type:
-        fail(span, command.error_type, command.stop_reason)
 
 
 def _close(run: RunSpan, state: LoopState, end: Finish) -> None:

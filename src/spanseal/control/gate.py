@@ -15,7 +15,8 @@ from spanseal.genai import semconv
 from spanseal.genai.plain_json import plain
 from spanseal.genai.state import AgentState
 from spanseal.telemetry.content import set_content
-from spanseal.telemetry.spans import add_event, open_span
+from spanseal.telemetry.guard import guarded
+from spanseal.telemetry.spans import add_event, open_span, tell
 from spanseal.telemetry.tracing import fail
 
 
@@ -27,11 +28,12 @@ def pass_gate(plane: ControlPlane, state: AgentState, action: Action) -> PlaneDe
         return decision
 
 
+@guarded
 def _record(span: Span, decision: PlaneDecision) -> None:
-    span.set_attribute(semconv.CONTROL_SEAM, decision.seam)
-    span.set_attribute(semconv.CONTROL_DECISION, decision.decision.value)
-    if decision.policy:
-        span.set_attribute(semconv.CONTROL_POLICY, decision.policy)
+    clear = {semconv.CONTROL_SEAM: decision.seam, semconv.CONTROL_DECISION: decision.decision.value}
+    tell(span, clear | ({semconv.CONTROL_POLICY: decision.policy} if decision.policy else {}))
+    if decision.decision is ControlDecision.HALT:
+        fail(span, semconv.ERROR_HALTED, f"{decision.policy}: {decision.reason}")
     if decision.reason:
         set_content(span, semconv.CONTROL_REASON, decision.reason)
     if decision.modifications:
@@ -48,5 +50,3 @@ def _record(span: Span, decision: PlaneDecision) -> None:
                 semconv.POLICY_ROUND: number,
             }
             add_event(span, semconv.EVENT_POLICY_RESULT, clear, {semconv.POLICY_REASON: result.reason})
-    if decision.decision is ControlDecision.HALT:
-        fail(span, semconv.ERROR_HALTED, f"{decision.policy}: {decision.reason}")

@@ -119,6 +119,9 @@ def _apply(now: Action, results: tuple[ControlResult, ...]) -> tuple[Action, boo
             after = after.modified(result.modifications)
         except UsageError as error:
             return now, False, ControlResult(ControlDecision.HALT, result.policy_name, str(error))
+        except Exception as error:  # noqa: BLE001 - values that cannot even be compared or written, such as cycles
+            words = f"the modification cannot be applied: {told(error)}"
+            return now, False, ControlResult(ControlDecision.HALT, result.policy_name, words)
     return after, settled, None
 
 

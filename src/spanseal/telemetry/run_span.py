@@ -19,6 +19,7 @@ from spanseal.genai.messages import Usage
 from spanseal.genai.semconv_usage import usage_attributes
 from spanseal.telemetry.active import Active, active
 from spanseal.telemetry.content import set_content
+from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run
 from spanseal.telemetry.open_calls import drain
 from spanseal.telemetry.tracing import fail, tracer
@@ -30,9 +31,8 @@ class RunSpan:
     """A run that goes on. ``run_id`` is 32 hex digits; ``trace_id`` likewise, empty when nothing records."""
 
     def __init__(self, context: RunContext, span: Span) -> None:
-        where = span.get_span_context()
         self.run_id = context.run_id
-        self.trace_id = trace.format_trace_id(where.trace_id) if where.is_valid else ""
+        self.trace_id = _trace_id(span) or ""
         self.outcome = ""
         self._span = span
 
@@ -106,6 +106,12 @@ def run_span(
         if not run.outcome:
             run.finish("completed", "")
         _end(current, span)
+
+
+@guarded
+def _trace_id(span: Span) -> str:
+    where = span.get_span_context()
+    return trace.format_trace_id(where.trace_id) if where.is_valid else ""
 
 
 def _start(current: Active, state: RunState, description: str, conversation_id: str) -> Span:

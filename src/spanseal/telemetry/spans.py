@@ -57,6 +57,15 @@ def _end(span: Span, now: int) -> None:
         return
 
 
+def tell(span: Span, attributes: Mapping[str, AttributeValue]) -> None:
+    """Set attributes that are no content, whatever the capture mode; never raises, whoever made the span."""
+    for key, value in attributes.items():
+        try:
+            span.set_attribute(key, value)
+        except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+            return
+
+
 def add_event(span: Span, name: str, clear: Mapping[str, AttributeValue], content: Mapping[str, str]) -> None:
     """An event with ``clear`` attributes, and those of ``content`` that are not empty when capture is ``full``."""
     try:

@@ -26,7 +26,7 @@ from spanseal.genai.plain_json import digest
 from spanseal.genai.state import ToolOutcome
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import set_content
-from spanseal.telemetry.spans import open_span
+from spanseal.telemetry.spans import open_span, tell
 from spanseal.telemetry.tracing import fail
 from spanseal.tools.flow import Flow, Wait, adrive, drive
 from spanseal.tools.gates import failure, input_gate, output_gate, unknown_tool
@@ -85,10 +85,10 @@ class ToolExecutor:
         tool = tools.get(call.name)
         name = semconv.TOOL_NAME_UNKNOWN if tool is None else tool.name
         with open_span(f"{semconv.OP_EXECUTE_TOOL} {name}") as span:
-            span.set_attribute(semconv.OPERATION_NAME, semconv.OP_EXECUTE_TOOL)
-            span.set_attribute(semconv.TOOL_NAME, name)
-            span.set_attribute(semconv.TOOL_TYPE, "function")
-            span.set_attribute(semconv.TOOL_CALL_ID, call.id)
+            tell(span, {
+                semconv.OPERATION_NAME: semconv.OP_EXECUTE_TOOL, semconv.TOOL_NAME: name,
+                semconv.TOOL_TYPE: "function", semconv.TOOL_CALL_ID: call.id,
+            })
             set_content(span, semconv.TOOL_CALL_ARGUMENTS, call.arguments)
             if tool is None:
                 outcome = ToolOutcome(call, unknown_tool(call.name, tools), "model", semconv.ERROR_UNKNOWN_TOOL)
@@ -153,7 +153,7 @@ async def _whole(started: Awaitable[Any]) -> Any:
 
 def _record(span: Span, outcome: ToolOutcome) -> None:
     set_content(span, semconv.TOOL_CALL_RESULT, outcome.result)
-    span.set_attribute(semconv.TOOL_ATTEMPTS, outcome.attempts)
+    tell(span, {semconv.TOOL_ATTEMPTS: outcome.attempts})
     if not outcome.ok:
-        span.set_attribute(semconv.TOOL_FAULT, outcome.fault)
+        tell(span, {semconv.TOOL_FAULT: outcome.fault})
         fail(span, outcome.error_type, outcome.result)

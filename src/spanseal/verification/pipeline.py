@@ -17,7 +17,7 @@ from opentelemetry.trace import Span
 from spanseal.errors import UsageError, told
 from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse
-from spanseal.telemetry.spans import add_event, open_span
+from spanseal.telemetry.spans import add_event, open_span, tell
 from spanseal.telemetry.tracing import fail
 from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult
 
@@ -81,10 +81,11 @@ class VerificationPipeline:
                 semconv.CHECK_SEVERITY: result.severity,
             }
             add_event(span, semconv.EVENT_EVALUATION_RESULT, clear, {semconv.EVALUATION_EXPLANATION: result.message})
-        span.set_attribute(semconv.VERIFICATION_PIPELINE, self.name)
-        span.set_attribute(semconv.VERIFICATION_PASSED, report.passed)
-        span.set_attribute(semconv.VERIFICATION_CHECKS_RUN, len(results))
-        span.set_attribute(semconv.VERIFICATION_CHECKS_FAILED, [r.check_name for r in results if not r.passed])
+        tell(span, {
+            semconv.VERIFICATION_PIPELINE: self.name, semconv.VERIFICATION_PASSED: report.passed,
+            semconv.VERIFICATION_CHECKS_RUN: len(results),
+            semconv.VERIFICATION_CHECKS_FAILED: [r.check_name for r in results if not r.passed],
+        })
         if not report.passed:
             fail(span, semconv.ERROR_VERIFICATION_FAILED, report.reason)
         return report
