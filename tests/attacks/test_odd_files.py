@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.attacks.store_kit import Kit, codes, three_batches
 
-from spanseal.audit.store_layout import next_whole_frame
+from spanseal.audit.store_scan import next_whole_frame
 from spanseal.audit.verify import Verdict, verify_store
 from spanseal.errors import SpansealError
 from spanseal.replay.reader import RunReader

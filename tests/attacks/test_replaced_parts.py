@@ -9,7 +9,7 @@ import pytest
 from tests.attacks.store_kit import Kit, codes, document, lines, signer, span, three_batches, trust
 
 from spanseal.audit.segment import encode_frame
-from spanseal.audit.store_layout import read_frames
+from spanseal.audit.store_scan import read_frames
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """The heads a verifier has seen: its own memory, outside every store, so that an older head is known for a rollback.
 
 One JSON file: ``{"version": 1, "heads": {origin: {"size": n, "root": base64}}}``, replaced in one step. A damaged
-memory is an error that names the file, never silently begun anew: losing it is what an attacker would want.
+memory is an error that names the file, never silently begun anew: losing it is what an attacker would want. May import
+``tlog``, ``small_file`` and errors.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any, cast
 
+from spanseal.audit.small_file import replace_file
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.encoding import from_base64, to_base64
 from spanseal.errors import FormatError, TrustError
@@ -62,13 +64,8 @@ class HeadMemory:
             "version": 1,
             "heads": {origin: {"size": head.size, "root": to_base64(head.root)} for origin, head in heads.items()},
         }
-        temporary = self.path.with_name(self.path.name + ".tmp")
         try:
-            with temporary.open("wb") as file:
-                file.write(json.dumps(document, indent=1).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path)
+            replace_file(self.path, json.dumps(document, indent=1).encode() + b"\n")
         except OSError as error:
             raise TrustError(f"the remembered heads {self.path} cannot be written: {error.strerror}") from error
 

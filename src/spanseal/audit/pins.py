@@ -1,18 +1,18 @@
 """What this user believes without being told: per log, the trust file and key folder that ``keygen`` pinned.
 
 One small JSON file per origin below the user's state folder, named by the SHA-256 of the origin. A pin is evidence's
-anchor: one that cannot be read is an error, never an absent one. May import errors.
+anchor: one that cannot be read is an error, never an absent one. May import errors and ``small_file``.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
+from spanseal.audit.small_file import replace_file
 from spanseal.errors import TrustError
 
 _FIELDS = ("origin", "trust", "keys")
@@ -66,14 +66,8 @@ def write_pin(origin: str, trust_path: Path, keys_dir: Path, state_dir: Path) ->
     pin = Pin(origin, Path(trust_path).absolute(), Path(keys_dir).absolute())
     path = pin_path(origin, state_dir)
     text = json.dumps({"origin": origin, "trust": str(pin.trust_path), "keys": str(pin.keys_dir)}, indent=1) + "\n"
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+        replace_file(path, text.encode())
     except OSError as error:
         raise TrustError(f"the pin {path} cannot be written: {error.strerror}") from None
     return pin

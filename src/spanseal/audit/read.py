@@ -18,7 +18,8 @@ from spanseal.audit.leaf import KIND_REDACTION, RedactionLeaf, SpanLeaf, decode_
 from spanseal.audit.read_frame import OpenFrame
 from spanseal.audit.segment import HEADER, LINE_UNPARSABLE, decode_header
 from spanseal.audit.segment_slices import ContentKeyMismatchError, split_context
-from spanseal.audit.store_layout import CHECKPOINT, PlacedFrame, read_frames, segment_first, segments_of
+from spanseal.audit.store_names import CHECKPOINT
+from spanseal.audit.store_scan import PlacedFrame, read_frames, segment_first, segments_of
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.note import Note
 from spanseal.errors import NotAStoreError

@@ -35,7 +35,7 @@ from typing import Final
 
 import zstandard
 
-from spanseal.audit.leaf import MAX_LEAF, BatchLeaf, Leaf, SpanLeaf, UnparsableLeaf, decode_leaf
+from spanseal.audit.leaf import BatchLeaf, Leaf, SpanLeaf, UnparsableLeaf, decode_leaf
 from spanseal.audit.leaf_codec import Cursor, pack_text8
 from spanseal.errors import FormatError
 
@@ -275,10 +275,3 @@ def _read_groups(data: memoryview) -> tuple[Group, ...]:
         groups.append(Group(scopes, bytes(cursor.bytes32())))
     cursor.end()
     return tuple(groups)
-
-
-__all__ = [
-    "HEADER", "LINE_STORED", "LINE_UNPARSABLE", "LINE_WITHOUT_GLUE", "MAX_LEAF", "NO_GROUP", "SEGMENT_ROLL", "Body",
-    "Frame", "Group", "LineEntry", "Skeleton", "compress", "decode_body", "decode_header", "decode_payload",
-    "decode_skeleton", "decompress", "encode_body", "encode_frame", "encode_skeleton", "frame_leaves",
-]  # fmt: skip

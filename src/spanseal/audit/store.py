@@ -26,19 +26,9 @@ from spanseal.audit.segment_build import BuiltFrame, FrameBuilder, IndexRow
 from spanseal.audit.store_disk import Disk, RealDisk
 from spanseal.audit.store_files import HeadFiles, SegmentFile
 from spanseal.audit.store_index import SpanIndex, rows_of
-from spanseal.audit.store_layout import (
-    CHECKPOINT,
-    CHECKPOINT_TMP,
-    HISTORY,
-    INDEX,
-    LOCK,
-    SEGMENTS,
-    TILES,
-    read_frames,
-    segment_first,
-    segments_of,
-)
+from spanseal.audit.store_names import CHECKPOINT, CHECKPOINT_TMP, HISTORY, INDEX, LOCK, SEGMENTS, TILES
 from spanseal.audit.store_recover import Recovered, read_history_state, recover, stop, stored_entries
+from spanseal.audit.store_scan import read_frames, segment_first, segments_of
 from spanseal.audit.store_tiles import TileWriter
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.keys import VKey

@@ -1,6 +1,6 @@
 """The two files a writer must never get wrong: the segment that is appended to, and the published head.
 
-What is durable and in which order is decided here; when, in ``store``. Imports ``store_disk`` and ``store_layout``.
+What is durable and in which order is decided here; when, in ``store``. Imports ``store_disk`` and ``store_scan``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 
 from spanseal.audit.segment import SEGMENT_ROLL
 from spanseal.audit.store_disk import Disk
-from spanseal.audit.store_layout import CHECKPOINT, HISTORY, SEGMENTS, segment_name
+from spanseal.audit.store_names import CHECKPOINT, HISTORY, SEGMENTS
+from spanseal.audit.store_scan import segment_name
 
 
 class SegmentFile:

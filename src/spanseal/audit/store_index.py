@@ -16,7 +16,7 @@ from typing import Final
 from spanseal.audit.leaf import Leaf, SpanLeaf
 from spanseal.audit.segment import Body
 from spanseal.audit.segment_build import IndexRow
-from spanseal.audit.store_layout import INDEX
+from spanseal.audit.store_names import INDEX
 from spanseal.errors import StoreError
 
 _FILE: Final = "spans.sqlite"

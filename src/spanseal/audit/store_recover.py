@@ -7,7 +7,8 @@ nothing, or only a torn first frame      a new log: the frame with leaf 0 is wri
 torn last frame (length or CRC is off)   never signed: cut off; its input is read again
 whole frames beyond the signed head      kept: they are signed and published
 tiles or bundles missing or different    rebuilt from the segments, whose root is the signed one
-history without its last head            the head is appended
+history without its last head, or with   the head is put there
+holes in it (power loss)
 history with a head newer than the head  STOP: an older head was put back
 head larger than the frames, other root  STOP: storage was lost or changed; never signed again
 a whole frame with wrong content         STOP
@@ -23,9 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spanseal.audit.leaf import BatchLeaf, KeyEventLeaf, decode_leaf
-from spanseal.audit.store_layout import (
-    CHECKPOINT,
-    HISTORY,
+from spanseal.audit.store_names import CHECKPOINT, HISTORY
+from spanseal.audit.store_scan import (
     FrameDamageError,
     PlacedFrame,
     next_whole_frame,
@@ -103,16 +103,23 @@ class HistoryState:
 def read_history_state(root: Path, found: Recovered) -> HistoryState:
     """Follow the history of heads; StoreStoppedError if it is damaged or holds a newer head than the checkpoint."""
     path = root / HISTORY
+    length = path.stat().st_size if path.exists() else 0
     end, last = 0, b""
     sizes: list[int] = []
     try:
-        for entry in read_history(path) if path.exists() else ():
-            if entry.complete:
-                end, last = entry.offset + len(entry.note) + 1, entry.note
-                sizes.append(Checkpoint.parse(Note.parse(last).text).size)
+        for entry in read_history(path) if length else ():
+            if not entry.complete:
+                break
+            after = entry.offset + len(entry.note) + 1
+            try:
+                sizes.append(Checkpoint.parse(Note.parse(entry.note).text).size)
+            except FormatError:
+                if after < length:  # a power loss leaves holes only in what was written last
+                    raise
+                break
+            end, last = after, entry.note
     except FormatError as error:
         raise stop(root, f"{HISTORY} is damaged at byte {end} ({error})") from error
-    length = path.stat().st_size if path.exists() else 0
     if last == found.head_note:
         return HistoryState(tuple(sizes), end, b"", whole=length == end)
     if sizes and found.head and sizes[-1] >= found.head.size:

@@ -8,7 +8,7 @@
     quorum <name>|none                       exactly once
 
 Space and tab separate; empty lines and lines starting with ``#`` are ignored. Keys come from here only, never from
-the store. May import tlog, findings, pins, errors. Source: C2SP tlog-policy (2026-06).
+the store. May import tlog, findings, errors. Source: C2SP tlog-policy (2026-06).
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spanseal.audit.findings import CODES
-from spanseal.audit.pins import Pin, pin_for, pin_path, write_pin
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.keys import VKey
 from spanseal.audit.tlog.note import Note
 from spanseal.audit.trust_file import Group, printable, read_policy
 from spanseal.errors import FormatError, TrustError
-
-__all__ = ["Group", "HeadError", "Pin", "Trust", "pin_for", "pin_path", "write_pin"]
 
 
 class HeadError(TrustError):

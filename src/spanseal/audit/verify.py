@@ -17,7 +17,8 @@ from spanseal.audit.findings import Verdict as Word
 from spanseal.audit.heads import HeadMemory
 from spanseal.audit.leaf import KeyEventLeaf, decode_leaf
 from spanseal.audit.read_frame import OpenFrame
-from spanseal.audit.store_layout import CHECKPOINT, HISTORY, segments_of
+from spanseal.audit.store_names import CHECKPOINT, HISTORY
+from spanseal.audit.store_scan import segments_of
 from spanseal.audit.trust import Trust
 from spanseal.audit.verify_content import ContentCheck
 from spanseal.audit.verify_files import check_files

@@ -15,7 +15,7 @@ from spanseal.audit.read import StoreReader
 from spanseal.audit.read_frame import OpenFrame
 from spanseal.audit.segment import NO_GROUP
 from spanseal.audit.segment_slices import ContentKeyMismatchError
-from spanseal.audit.store_layout import PlacedFrame
+from spanseal.audit.store_scan import PlacedFrame
 from spanseal.audit.tlog.encoding import MAX_SIZE
 from spanseal.audit.verify_frames import place
 from spanseal.audit.verify_report import Report

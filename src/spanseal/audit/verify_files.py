@@ -1,21 +1,11 @@
-"""Looks for what does not belong into a store, and for a lock file that is not empty. Imports ``store_layout``."""
+"""Looks for what does not belong into a store, and for a lock file that is not empty. Imports ``store_scan``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from spanseal.audit.store_layout import (
-    CHECKPOINT,
-    CHECKPOINT_TMP,
-    HISTORY,
-    INDEX,
-    LOCK,
-    SEGMENTS,
-    TILES,
-    is_plain,
-    read_at_most,
-    segment_first,
-)
+from spanseal.audit.store_names import CHECKPOINT, CHECKPOINT_TMP, HISTORY, INDEX, LOCK, SEGMENTS, TILES
+from spanseal.audit.store_scan import is_plain, read_at_most, segment_first
 from spanseal.audit.verify_report import Report
 from spanseal.audit.verify_tiles import files_below
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from spanseal.audit.leaf import BatchLeaf, decode_leaf
 from spanseal.audit.segment import HEADER, Frame, decode_header, decode_payload
-from spanseal.audit.store_layout import (
-    SEGMENTS,
+from spanseal.audit.store_names import SEGMENTS
+from spanseal.audit.store_scan import (
     FrameDamageError,
     PlacedFrame,
     next_whole_frame,

@@ -1,6 +1,6 @@
 """Checks the head: who signed it, whether the history leads to it, whether it continues the head that was seen before.
 
-Imports ``tlog``, ``trust``, ``heads`` and ``store_layout``.
+Imports ``tlog``, ``trust``, ``heads`` and ``store_scan``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spanseal.audit.heads import HeadMemory
-from spanseal.audit.store_layout import CHECKPOINT, HISTORY, HistoryEntry, read_at_most, read_history
+from spanseal.audit.store_names import CHECKPOINT, HISTORY
+from spanseal.audit.store_scan import HistoryEntry, read_at_most, read_history
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.keys import VKey
 from spanseal.audit.tlog.note import MAX_NOTE, Note

@@ -1,6 +1,6 @@
 """Checks every tile and bundle against the leaves, and says whether the leaves or the tiles are the changed ones.
 
-Imports ``tlog``, ``store_tiles`` and ``store_layout``.
+Imports ``tlog``, ``store_tiles`` and ``store_scan``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from spanseal.audit.segment_slices import common_prefix
-from spanseal.audit.store_layout import TILES, is_plain, read_at_most
+from spanseal.audit.store_names import TILES
+from spanseal.audit.store_scan import is_plain, read_at_most
 from spanseal.audit.store_tiles import TileSource, edge_names, front
 from spanseal.audit.tlog.hashes import HASH_SIZE
 from spanseal.audit.tlog.tiles import ENTRIES, FULL, TileName, parse_path, split_tile

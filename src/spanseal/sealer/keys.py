@@ -22,7 +22,7 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from spanseal.audit import trust
+from spanseal.audit.pins import write_pin
 from spanseal.audit.tlog.encoding import from_base64, to_base64
 from spanseal.audit.tlog.keys import ED25519, VKey
 from spanseal.audit.tlog.note import NoteSigner
@@ -72,7 +72,7 @@ def make_keys(folder: Path, state_dir: Path, origin: str | None = None) -> Seale
     except OSError as error:
         raise UsageError(f"{folder}: keys cannot be written here: {error.strerror}") from error
     try:
-        trust.write_pin(origin, folder / "trust", folder, state_dir)
+        write_pin(origin, folder / "trust", folder, state_dir)
     except TrustError as error:
         raise TrustError(f"the keys are made and good, but {error}; name --trust and --content-keys instead") from error
     return keys

@@ -10,7 +10,7 @@ from tests.attacks.store_kit import ORIGIN, Kit, codes, document, lines, signer,
 
 from spanseal.audit.store import StoreWriter
 from spanseal.audit.store_disk import RealDisk
-from spanseal.audit.store_layout import read_frames, read_history
+from spanseal.audit.store_scan import read_frames, read_history
 from spanseal.errors import NotAStoreError, StoreError, StoreLockedError, StoreStoppedError, TrustError
 from spanseal.sealer.seal import InputLine, Sealer
 

@@ -10,10 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
 from spanseal.audit.findings import CODES, finding, verdict_of
+from spanseal.audit.pins import pin_for, pin_path, write_pin
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.keys import COSIGNATURE, ED25519, VKey
 from spanseal.audit.tlog.note import CosignatureSigner, MlDsaSigner, Note, NoteSignature, NoteSigner
-from spanseal.audit.trust import HeadError, Trust, pin_for, pin_path, write_pin
+from spanseal.audit.trust import HeadError, Trust
 from spanseal.errors import TrustError
 
 HEAD = Checkpoint("example.com/log", 5, bytes(range(32)))

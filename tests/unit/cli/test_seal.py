@@ -12,7 +12,7 @@ import pytest
 from tests.unit.sealer.sinks import export
 
 from spanseal import settings
-from spanseal.audit.trust import pin_for
+from spanseal.audit.pins import pin_for
 from spanseal.cli.main import run
 
 Typed = Callable[..., tuple[int, str, str]]

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from spanseal.audit.pins import pin_for
 from spanseal.audit.tlog.keys import VKey
 from spanseal.audit.tlog.note import Note
-from spanseal.audit.trust import Trust, pin_for
+from spanseal.audit.trust import Trust
 from spanseal.errors import SpansealError, TrustError, UsageError
 from spanseal.sealer.keys import SealerKeys, check_apart, load_keys, make_keys, parse_private, private_text
 

@@ -15,7 +15,7 @@ from tests.attacks.store_kit import Kit, codes, document, lines, span
 from spanseal.audit.leaf import GapLeaf, decode_leaf
 from spanseal.audit.read import StoreReader
 from spanseal.audit.store import StoreWriter
-from spanseal.audit.store_layout import read_frames
+from spanseal.audit.store_scan import read_frames
 from spanseal.errors import UsageError
 from spanseal.sealer import seal as seal_module
 from spanseal.sealer.seal import InputLine, Sealer, SealReport

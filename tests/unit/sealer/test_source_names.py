@@ -11,7 +11,7 @@ from tests.attacks.store_kit import Kit, document, span
 from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.leaf import BatchLeaf
 from spanseal.audit.read import StoreReader
-from spanseal.audit.store_layout import read_frames, segments_of
+from spanseal.audit.store_scan import read_frames, segments_of
 from spanseal.sealer.seal import Sealer
 from spanseal.sealer.service_tail import Totals, seal_once
 from spanseal.sealer.source_names import fingerprint, naming_key

@@ -1,8 +1,12 @@
-"""The verdict on the store that was read, in two lines. May import ``audit.findings``, rich's text, the siblings."""
+"""The verdict on a store: in two lines above what was read from it, or in full. Values in, lines out.
+
+May import ``audit.findings``, rich's text and the siblings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
@@ -20,15 +24,48 @@ _NO_WITNESS: Final = "no-witness"
 
 def verdict_lines(verdict: Verdict, width: int, marks: Marks, *, witnessed: bool = False) -> Iterator[Text]:
     """What a reader must know before believing the runs below; without a ``witnessed`` head what that means."""
-    signs = {"ok": (marks.good, "green"), "bad": (marks.bad, "bold red")}
-    sign, style = signs.get(verdict.verdict, (marks.warn, "yellow"))
+    sign, style = _signs(marks)[verdict.verdict]
     line = Text(f"{sign} store {verdict.verdict}", style)
     yield line.append(f" {marks.dot} {verdict.size} leaves {marks.dot} {safe(verdict.origin, marks)}", "dim")
     for finding in verdict.findings[:_MOST]:
         text = ": ".join(filter(None, (finding.code, finding.where, finding.meaning)))
         yield from wrapped(Text(f"  {marks.warn} ", style).append(safe(text, marks), "default"), width, "    ")
-    if not witnessed and all(finding.code != _NO_WITNESS for finding in verdict.findings):
+    if _unwitnessed(verdict, witnessed=witnessed):
         line = Text(f"  {marks.warn} ", "yellow").append(f"{_NO_WITNESS}: {CODES[_NO_WITNESS].meaning}", "default")
         yield from wrapped(line, width, "    ")
     if len(verdict.findings) > _MOST:
         yield Text(f"  {len(verdict.findings) - _MOST} more findings: spanseal verify names them all", style)
+
+
+def whole_verdict(verdict: Verdict, trust: Path | None, marks: Marks, *, witnessed: bool) -> Iterator[Text]:
+    """Every finding, what was and was not looked at, and by which trust file it was judged (None: none)."""
+    signs = _signs(marks)
+    sign, style = signs[verdict.verdict]
+    what = f" {marks.dot} {safe(verdict.origin, marks) or 'no log'} {marks.dot} {verdict.size} leaves"
+    yield Text(f"{sign} {verdict.verdict}", style).append(what, "dim")
+    for found in verdict.findings:
+        sign, style = signs[found.weight] if found.weight != "info" else (marks.warn, "dim")
+        place = f": {safe(found.where, marks)}" if found.where else ""
+        yield Text(f"  {sign} {found.code}", style).append(f"{place}: {safe(found.meaning, marks)}", "default")
+    yield Text(f"  covered      {_counts(verdict.covered)}")
+    yield Text(f"  not checked  {_counts(verdict.unchecked)}")
+    if verdict.rebuildable:
+        caches = ", ".join(safe(path, marks) for path in verdict.rebuildable)
+        yield Text(f"  caches       {caches} (nothing rests on them)")
+    by = "none: give the trust file of the log with --trust" if trust is None else safe(str(trust), marks)
+    yield Text(f"  trust        {by}")
+    if _unwitnessed(verdict, witnessed=witnessed):
+        yield Text(f"  {marks.warn} {CODES[_NO_WITNESS].meaning}")
+
+
+def _signs(marks: Marks) -> Mapping[str, tuple[str, str]]:
+    return {"ok": (marks.good, "green"), "bad": (marks.bad, "bold red"), "unknown": (marks.warn, "yellow")}
+
+
+def _unwitnessed(verdict: Verdict, *, witnessed: bool) -> bool:
+    """Whether it must still be said that nobody else saw the head: with a trust file it is a finding already."""
+    return not witnessed and all(finding.code != _NO_WITNESS for finding in verdict.findings)
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count) or "nothing"

@@ -1,9 +1,10 @@
-"""Where recorded spans lie: an audit store, or export files. May import ``audit``, ``records``, ``settings``."""
+"""Where recorded spans lie: an audit store, or export files. May import ``audit`` and ``records``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from spanseal.audit.store_names import is_store
 from spanseal.replay.sources.base import Source
 from spanseal.replay.sources.files import FileSource
 
@@ -28,8 +29,3 @@ def open_source(
 
         return open_store(at, trust=trust, heads=heads, content_keys=content_keys, unverified=unverified)
     return FileSource(at)
-
-
-def is_store(path: Path) -> bool:
-    """True for a folder that has an audit store's checkpoint or segments."""
-    return path.is_dir() and ((path / "checkpoint").exists() or (path / "seg").is_dir())

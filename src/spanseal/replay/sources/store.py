@@ -1,23 +1,17 @@
-"""An audit store as a source: verified before the first span is read. May import ``audit``, ``settings``, siblings."""
+"""An audit store as a source: verified before the first span is read. May import ``audit`` and siblings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
 
-from spanseal import settings
+from spanseal.audit.belief import belief_about
 from spanseal.audit.content_keys import ContentKeys
-from spanseal.audit.heads import HeadMemory
 from spanseal.audit.read import StoreReader
-from spanseal.audit.store_layout import CHECKPOINT, is_plain, read_at_most
-from spanseal.audit.trust import Pin, Trust, pin_for
 from spanseal.audit.verify import Verdict, verify_store
 from spanseal.errors import BadStoreError, DataError, OtlpError, ReplayError, StoreError
 from spanseal.records.otlp import parse_span
 from spanseal.replay.sources.base import Source, SourceSpan
-
-_CONTENT: Final = "content"
 
 
 def open_store(
@@ -32,14 +26,13 @@ def open_store(
 
     A bad verdict raises :class:`BadStoreError` unless ``unverified``; an unknown signer is a note of the source.
     """
-    pin = _pin(path)
-    believed = trust or (pin.trust_path if pin else None)
-    trusted = Trust.load(believed) if believed else None
-    keys = _content_keys(content_keys, pin)
-    verdict = verify_store(path, trusted, HeadMemory(heads or settings.heads_file()), keys)
+    if content_keys is not None and not Path(content_keys).is_dir():
+        raise ReplayError(f"{content_keys}: no folder of content keys; keygen makes one as content/ in the key folder")
+    belief = belief_about(path, trust=trust, heads=heads, content_keys=content_keys)
+    verdict = verify_store(path, belief.trust, belief.heads, belief.content_keys)
     if verdict.verdict == "bad" and not unverified:
         raise BadStoreError(_refusal(path, verdict))
-    return StoreSource(path, verdict, keys, witnessed=trusted is not None and trusted.witnessed)
+    return StoreSource(path, verdict, belief.content_keys, witnessed=belief.witnessed)
 
 
 class StoreSource(Source):
@@ -77,27 +70,6 @@ class StoreSource(Source):
                 self._log.add("malformed", place, f"sealed as a span, but not readable as one: {error}")
                 continue
             yield SourceSpan(record, place, stored.content, stored.conflict)
-
-
-def _pin(path: Path) -> Pin | None:
-    """The pin for the log that the store claims to be; the signature decides later whether it is."""
-    head = path / CHECKPOINT
-    try:
-        origin = read_at_most(head, 4096).partition(b"\n")[0].decode("utf-8", "replace") if is_plain(head) else ""
-    except OSError:
-        return None
-    return pin_for(origin, settings.state_dir())
-
-
-def _content_keys(folder: str | Path | None, pin: Pin | None) -> ContentKeys | None:
-    """The keys in the folder that was named, which may be some runs' only; else all that the log's owner has."""
-    if folder is not None:
-        at = Path(folder)
-        if not at.is_dir():
-            raise ReplayError(f"{at}: no folder of content keys; keygen makes one as {_CONTENT}/ in the key folder")
-        return ContentKeys(at / _CONTENT if (at / _CONTENT).is_dir() else at, whole=False)
-    own = pin.keys_dir / _CONTENT if pin else None
-    return ContentKeys(own) if own is not None and own.is_dir() else None
 
 
 def _refusal(path: Path, verdict: Verdict) -> str:

@@ -1,15 +1,6 @@
-"""Names of a store's files, and how a head's history and a folder of segments are read. Changes nothing.
+"""A store's files gone through as they lie there: segments frame by frame, the history note by note. Changes nothing.
 
-::
-
-    checkpoint         the signed head (signed note)
-    checkpoints.log    every head that was published, in order: each note followed by an empty line
-    seg/<20 digits>.seg   segments, named by their first leaf (``segment``)
-    tile/...           tiles and entry bundles (C2SP tlog-tiles)
-    lock               empty; the writer holds an flock on it
-    idx/               a cache, rebuilt from the segments; nothing in it is believed
-
-No other file belongs into a store. ``checkpoint.tmp`` can be left behind by a crash; the next writer removes it.
+What the files are called: ``store_names``. Imports the format modules of audit.
 """
 
 from __future__ import annotations
@@ -21,16 +12,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from spanseal.audit.segment import HEADER, MAGIC, Frame, decode_header, decode_payload
+from spanseal.audit.store_names import CHECKPOINT, SEGMENTS
 from spanseal.audit.tlog.note import MAX_NOTE
 from spanseal.errors import FormatError, NotAStoreError
-
-CHECKPOINT: Final = "checkpoint"
-CHECKPOINT_TMP: Final = "checkpoint.tmp"
-HISTORY: Final = "checkpoints.log"
-LOCK: Final = "lock"
-SEGMENTS: Final = "seg"
-TILES: Final = "tile"
-INDEX: Final = "idx"
 
 _STEP: Final = 1 << 20
 _SEGMENT: Final = re.compile(r"([0-9]{20})\.seg")
