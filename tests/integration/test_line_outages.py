@@ -115,7 +115,23 @@ def test_a_killed_process_leaves_all_that_had_ended(tmp_path: Path) -> None:
             assert app.end() == 0
         (cut,) = {run_id: row for run_id, row in places.runs(line.sealer).items() if row["grade"] != "complete"}.items()
         assert (cut[1]["grade"], cut[1]["agent"]) == ("truncated", "scripted")
+        assert numbered(line, cut[0]) == ended_before_the_third_call(numbered(line, after["run_id"]))
         readable(line, cut[0], after)
+
+
+def numbered(line: Route, run_id: str) -> dict[int, str]:
+    """The names of a run's sealed spans by their number in the run."""
+    traces = {one.trace_id for one in places.stored(line.sealer) if one.run_id == run_id}
+    spans = [one for one in places.in_store(line.sealer, traces) if one.attributes["spanseal.run.id"] == run_id]
+    return {one.attributes["spanseal.seq"]: one.name for one in sorted(spans, key=lambda one: one.start)}
+
+
+def ended_before_the_third_call(whole: dict[int, str]) -> dict[int, str]:
+    """Of a whole run, what has ended while its third model call goes on: all but the root and the third step."""
+    third_call = [number for number, name in whole.items() if name == "chat scripted"][2]
+    third_step = [number for number, name in whole.items() if name == "step"][2]
+    root = min(whole)
+    return {number: name for number, name in whole.items() if number < third_call and number not in (root, third_step)}
 
 
 def readable(line: Route, run_id: str, whole: dict[str, Any]) -> None:
@@ -130,6 +146,33 @@ def readable(line: Route, run_id: str, whole: dict[str, Any]) -> None:
         texts = [[message.role, message.text] for message in (*call.messages, call.response.message)]
         assert texts == whole["messages"][: len(texts)]
     assert [use.result for use in run.tools] == [result for _, _, result, _, _ in whole["tools"]]
+
+
+def test_two_processes_at_once_share_a_spool(tmp_path: Path) -> None:
+    with route(tmp_path) as line:
+        line.collector.service.stop()
+        with line.application() as one, line.application() as other:
+            runs = [one.run(), other.run(), one.run()]
+            line.collector.service.start()
+            runs += [other.run(), one.run()]
+            assert (one.end(), other.end()) == (0, 0)
+        line.arrived(*runs)
+        assert line.spooled() == b""
+
+
+def test_a_full_disk_under_the_agent_does_not_stop_it_and_the_gap_shows(tmp_path: Path) -> None:
+    with route(tmp_path) as line, line.application() as app:
+        prlimit(app.process.pid, RLIMIT_FSIZE, (9_000, RLIM_INFINITY))  # some spans find room, the others do not
+        hit = app.run()
+        assert hit["outcome"] == "completed"
+        places.soon(lambda: said(app, "spans cannot be kept") == 1, "the word that the spool is full")
+        prlimit(app.process.pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
+        after = app.run()
+        line.arrived(after)
+        assert app.end() == 0
+        assert said(app, "spans cannot be kept") == 1
+        assert "Traceback" not in app.heard()
+        assert places.runs(line.sealer)[hit["run_id"]]["grade"] in ("gapped", "truncated")
 
 
 def whole_in_archive(line: Route) -> set[str]:
