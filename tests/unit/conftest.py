@@ -24,6 +24,7 @@ def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     for name in list(os.environ):
         if name.startswith(("SPANSEAL_", "OTEL_", "OPENAI_", "OLLAMA_", "AZURE_OPENAI_")) and name != "SPANSEAL_SOAK":
             monkeypatch.delenv(name)
+    monkeypatch.delenv("COLUMNS", raising=False)  # as wide as the terminal that the tests run in, or its workers
     state = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("SPANSEAL_STATE_DIR", str(state))
     return state
