@@ -63,12 +63,13 @@ class RunReader:
 
         Raises :class:`ReplayError` listing what there is, when none or several match.
         """
-        wanted = run_id.lower()
-        exact = [run for run in self.runs() if run.run_id == wanted]
+        wanted = (run_id, run_id.lower())  # ids that we give are lower hex; a foreign one may be anything
+        exact = [run for run in self.runs() if run.run_id in wanted]
         matches = exact or [r for r in self.runs() if r.run_id.startswith(wanted) or r.trace_id.startswith(wanted)]
         if len(matches) == 1:
             return matches[0]
-        there = [f"{run.run_id} ({run.agent})" if run.agent else run.run_id for run in (matches or self.runs())[:20]]
+        several = len({run.run_id for run in matches}) < len(matches)
+        there = [_named(run, by_trace=several) for run in (matches or self.runs())[:20]]
         said = f"{len(matches)} runs match" if matches else "no run matches"
         listed = safe(", ".join(there)) or "none"
         raise ReplayError(f"{self.source.path}: {said} {run_id!r}; runs here: {listed}")
@@ -81,6 +82,12 @@ class RunReader:
             return self.source.notes
         meaning = f"{self._strangers} spans belong to no agent's run; not shown"
         return (*self.source.notes, Note("strangers", self.source.path.name, meaning))
+
+
+def _named(run: Run, *, by_trace: bool) -> str:
+    """How a run is told from the others; two may claim one run id, their traces differ."""
+    known = ", ".join(filter(None, (run.agent, f"trace {run.trace_id}" if by_trace else "")))
+    return f"{run.run_id} ({known})" if known else run.run_id
 
 
 def _related(runs: list[Run]) -> list[Run]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.replay.recorded import TRACE, calculator_run, lines
+from tests.unit.replay.recorded import TRACE, Span, calculator_run, lines
 
 from spanseal.agent.build import VerifiableAgent
 from spanseal.control.plane import ControlPlane
 from spanseal.control.policies.max_steps import MaxStepsPolicy
 from spanseal.errors import ProviderTimeoutError, ReplayError
+from spanseal.genai import semconv as sc
 from spanseal.genai.messages import LLMResponse, ToolCall, Usage
 from spanseal.replay.reader import RunReader, replay_llm_calls
 from spanseal.replay.run import Run
@@ -157,3 +158,33 @@ def test_an_agent_inside_an_agent_is_a_run_of_its_own(tmp_path: Path) -> None:
     assert (second.children, first.parent_run_id) == ((first.run_id,), second.run_id)
     assert [run.grade for run in reader.runs()] == ["complete", "complete"]
     assert [len(run.calls) for run in reader.runs()] == [1, 2]
+
+
+def test_a_foreign_run_id_is_found_as_it_is_written(tmp_path: Path) -> None:
+    names = ("Nightly-A", "nightly-a", "../../etc")
+    spans = [
+        Span(f"{at:016x}", "invoke_agent a", at, at + 1, trace=f"{at:032x}",
+             attributes={sc.OPERATION_NAME: "invoke_agent", sc.RUN_ID: name})
+        for at, name in enumerate(names, 1)
+    ]  # fmt: skip
+    (tmp_path / "spans.jsonl").write_bytes(lines(spans))
+    reader = RunReader.open(tmp_path)
+    assert reader.run("Nightly-A").run_id == "Nightly-A"
+    assert reader.run("../").run_id == "../../etc"
+    assert reader.run("nightly-a").run_id == "nightly-a"
+    with pytest.raises(ReplayError, match="no run matches"):
+        reader.run("N-")
+
+
+def test_runs_that_claim_one_id_are_told_apart_by_their_traces(tmp_path: Path) -> None:
+    attributes = {sc.OPERATION_NAME: "invoke_agent", sc.RUN_ID: "twice"}
+    spans = [
+        Span(f"{at:016x}", "invoke_agent a", at, at + 1, trace=f"{at:x}" * 32, attributes=attributes) for at in (1, 2)
+    ]
+    (tmp_path / "spans.jsonl").write_bytes(lines(spans))
+    reader = RunReader.open(tmp_path)
+    with pytest.raises(ReplayError, match="2 runs match 'twice'") as caught:
+        reader.run("twice")
+    for run in reader.runs():
+        assert f"trace {run.trace_id}" in str(caught.value)
+        assert reader.run(run.trace_id) is run
