@@ -68,6 +68,7 @@ class OpenAIAdapter(LLMAdapter):
         if client is not None or async_client is not None:
             if base_url is not None or api_key is not None:
                 raise UsageError("give OpenAIAdapter either a client or base_url and api_key, not both")
+            self._key_setting = "the client's key"
             _refuse(client, openai.OpenAI, "client")
             _refuse(async_client, openai.AsyncOpenAI, "async_client")
         check_options("OpenAIAdapter", model=model, url=base_url, timeout=timeout, max_retries=max_retries)
@@ -80,6 +81,7 @@ class OpenAIAdapter(LLMAdapter):
             check_options("OpenAIAdapter", key=key)
             client = openai.OpenAI(api_key=key, base_url=base_url)
             async_client = openai.AsyncOpenAI(api_key=key, base_url=base_url)
+            self._key_setting = "api_key= or OPENAI_API_KEY"
         self.model = model
         self._client = None if client is None else instrument(copy.copy(client))
         self._async_client = None if async_client is None else instrument(copy.copy(async_client))
@@ -181,7 +183,7 @@ class OpenAIAdapter(LLMAdapter):
 
     def _error(self, error: Exception) -> ProviderError:
         return provider_error(
-            error, self._where, key_setting="api_key= or OPENAI_API_KEY", secrets=self._target.secrets
+            error, self._where, key_setting=self._key_setting, secrets=self._target.secrets
         )
 
     @property

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from spanseal.adapters.own_model import as_adapter
 from spanseal.agent.form_checks import AnswerPresentCheck
 from spanseal.agent.json_action import FINAL_ANSWER
 from spanseal.agent.loop import LoopConfig
@@ -64,6 +65,7 @@ class VerifiableAgent:
         stop: Sequence[str] = (), memory: MemoryView | None = None, effects: Effects | None = None,
     ) -> None:
         _refuse_misfits(adapter, verification, control, tools)
+        _refuse_other_than_texts(name=name, instructions=instructions, description=description, model=model)
         max_retries = Value(max_retries, "VerifiableAgent(max_retries=…)").at_least(0)
         max_steps = Value(max_steps, "VerifiableAgent(max_steps=…)").at_least(1)
         if verify not in ("answers", "all"):
@@ -78,7 +80,7 @@ class VerifiableAgent:
         self.name = name
         self._system = spoken.system(instructions, specs)
         self._runner = Runner(
-            name, description, adapter, config, executor, control or ControlPlane(),
+            name, description, as_adapter(adapter), config, executor, control or ControlPlane(),
             answers,
         )
 
@@ -118,6 +120,12 @@ def _refuse_misfits(adapter: object, verification: object, control: object, tool
         raise UsageError("VerifiableAgent: control is a ControlPlane([…])")
     if isinstance(tools, str) or not isinstance(tools, Sequence):
         raise UsageError(f"VerifiableAgent: tools is a list of tools or functions, not {type(tools).__name__}")
+
+
+def _refuse_other_than_texts(**given: object) -> None:
+    for argument, value in given.items():
+        if not isinstance(value, str):
+            raise UsageError(f"VerifiableAgent: {argument} is a text, not {type(value).__name__}")
 
 
 def _checked(metadata: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

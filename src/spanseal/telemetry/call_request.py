@@ -33,7 +33,8 @@ def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str
     raw = without_keys(sent, secrets)
     body = _parsed(raw, loads_fast)
     for key, value in wire.request_attributes(body).items():
-        span.set_attribute(key, value)
+        if key != sc.REQUEST_STOP_SEQUENCES or active().capture == "full":  # somebody wrote them: content
+            span.set_attribute(key, value)
     span.set_attribute(sc.LLM_REQUEST_BYTES, len(sent))
     span.set_attribute(sc.LLM_REQUEST_MESSAGES, len(as_list(body.get("messages"))))
     if active().capture != "full":

@@ -243,3 +243,11 @@ def test_settings_without_a_value_are_not_given() -> None:
 def test_a_client_of_another_kind_is_refused_at_once(make: Callable[[], LLMAdapter]) -> None:
     with pytest.raises(SpansealError, match="client= is an"):
         make()
+
+
+def test_stop_texts_are_content() -> None:
+    for capture, seen in (("off", False), ("full", True)):
+        with recording(capture=cast("Any", capture)) as exporter:
+            Own(LLMResponse("x", "m")).complete("hi", stop=["END OF SECRET"])
+            (span,) = exporter.get_finished_spans()
+        assert (sc.REQUEST_STOP_SEQUENCES in attributes_of(span)) == seen

@@ -112,7 +112,7 @@ def test_stream_stopped_early() -> None:
 @pytest.mark.parametrize(
     ("answer", "kind", "says"),
     [
-        (Answer(401, {"error": {"message": f"Incorrect key {KEY}"}}), AuthenticationError, "OPENAI_API_KEY"),
+        (Answer(401, {"error": {"message": f"Incorrect key {KEY}"}}), AuthenticationError, "the client's key"),
         (Answer(403, {}), AuthenticationError, "refused the key"),
         (Answer(429, {"error": {"message": "slow"}}, headers={"retry-after": "7"}), RateLimitedError, "wait 7 s"),
         (Answer(400, {"error": {"message": "bad schema"}}), RequestRejectedError, "bad schema"),

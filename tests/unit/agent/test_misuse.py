@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, cast
 
 import openai
@@ -18,8 +18,9 @@ from spanseal.control.policies.token_budget import TokenBudgetPolicy
 from spanseal.control.policies.tool_allow_list import ToolAllowListPolicy
 from spanseal.control.policy import ControlPolicy, ControlResult
 from spanseal.errors import UsageError
-from spanseal.genai.messages import LLMResponse, Message, ToolCall, Usage
+from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolCall, Usage
 from spanseal.genai.state import AgentState
+from spanseal.testing.capture_spans import capture_spans
 from spanseal.testing.scripted_model import ScriptedModel
 from spanseal.tools.executor import current_call
 from spanseal.tools.tool import tool
@@ -55,6 +56,7 @@ MISUSES: list[tuple[Callable[[], object], str]] = [
     (lambda: agent(control=[MaxStepsPolicy()]), "control is a ControlPlane"),
     (lambda: agent(tools=half), "tools is a list"), (lambda: agent(tools="half"), "tools is a list"),
     (lambda: agent(tools=["half"]), "is no function"), (lambda: agent(protocol=5), "protocol is"),
+    (lambda: agent(name=None), "name is a text"), (lambda: agent(instructions=None), "instructions is a text"),
     (lambda: agent(max_retries="many"), r"max_retries=…\): 'many'"), (lambda: agent(max_steps=None), "max_steps"),
     (lambda: agent("x").run([cast("Any", {"role": "user", "content": "x"})]), "item 0 is a dict"),
     (lambda: agent("x").run(ANY), "not NoneType"), (lambda: agent("x").run(" \n"), "empty"),
@@ -143,3 +145,28 @@ def _run(made: VerifiableAgent) -> RunResult:
 
 def _arun(made: VerifiableAgent) -> RunResult:
     return asyncio.run(made.arun("q"))
+
+
+class Plain:
+    """A model that follows the protocol without extending any class of ours."""
+
+    provider, model = "own", "plain-1"
+
+    def chat(self, request: ChatRequest) -> LLMResponse:
+        return LLMResponse("391", request.model)
+
+    async def achat(self, request: ChatRequest) -> LLMResponse:
+        return self.chat(request)
+
+    def chat_stream(self, request: ChatRequest) -> Iterator[Chunk]:
+        yield Chunk("391", response=self.chat(request))
+
+    async def achat_stream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
+        yield Chunk("391", response=self.chat(request))
+
+
+def test_a_model_of_ones_own_class_has_its_spans_too() -> None:
+    with capture_spans() as captured:
+        for run in (_run, _arun):
+            assert run(VerifiableAgent(Plain())).answer == "391"
+    assert [span.name for span in captured.named("chat")] == ["chat plain-1"] * 2

@@ -58,9 +58,9 @@ def test_a_tool_call_and_an_answer(mode: Mode) -> None:
     assert [message.role for message in result.messages] == ["user", "assistant", "tool", "assistant"]
     assert model.requests[1].messages == result.messages[:3]
     assert spans.names == [
-        "invoke_agent calculator", "step", "control before_model", "control after_model", "control before_tool",
-        "execute_tool multiply", "control after_tool", "step", "control before_model", "control after_model",
-        "verification answer", "control before_answer",
+        "invoke_agent calculator", "step", "control before_model", "chat tiny", "control after_model",
+        "control before_tool", "execute_tool multiply", "control after_tool", "step", "control before_model",
+        "chat tiny", "control after_model", "verification answer", "control before_answer",
     ]
     root = spans.one("invoke_agent calculator")
     assert not is_error(root)

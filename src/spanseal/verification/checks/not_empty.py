@@ -1,4 +1,4 @@
-"""The answer has text (or, where that is enough, asks for a tool)."""
+"""The answer has text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from spanseal.verification.check import VerificationCheck, VerificationResult
 
 
 class NotEmptyCheck(VerificationCheck):
-    """Fails on an answer of nothing but white space.
+    """Fails on an answer of nothing but white space, also on one that only asks for a tool.
+
+    An agent shows it final answers, unless ``verify="all"`` is asked for.
 
     >>> NotEmptyCheck().check(LLMResponse("391", "m")).passed
     True
