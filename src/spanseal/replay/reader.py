@@ -64,8 +64,12 @@ class RunReader:
         Raises :class:`ReplayError` listing what there is, when none or several match.
         """
         wanted = (run_id, run_id.lower())  # ids that we give are lower hex; a foreign one may be anything
-        exact = [run for run in self.runs() if run.run_id in wanted]
-        matches = exact or [r for r in self.runs() if r.run_id.startswith(wanted) or r.trace_id.startswith(wanted)]
+        exact = [[run for run in self.runs() if run.run_id == name] for name in wanted]
+        matches = (
+            exact[0]
+            or exact[1]
+            or [r for r in self.runs() if r.run_id.startswith(wanted) or r.trace_id.startswith(wanted)]
+        )
         if len(matches) == 1:
             return matches[0]
         several = len({run.run_id for run in matches}) < len(matches)
