@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 
 from spanseal.genai import semconv
 from spanseal.replay.attributes import Attributes, plain
-from spanseal.replay.content import messages_of
 from spanseal.replay.forest import Forest, walk
 from spanseal.replay.gather import Group, is_root
 from spanseal.replay.grade import judge
 from spanseal.replay.note import Note
-from spanseal.replay.parts import error_of
+from spanseal.replay.read_messages import messages_of
+from spanseal.replay.read_part import error_of
 from spanseal.replay.run import Call, Decision, Part, Run, Step, ToolUse, Verification
 from spanseal.replay.sources.base import Content, SourceSpan
 

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from spanseal.replay.gather import is_root
 from spanseal.replay.note import Note
-from spanseal.replay.parts import read_part
+from spanseal.replay.read_part import read_part
 from spanseal.replay.run import Decision, Node, Other, Part, Step
 from spanseal.replay.sources.base import SourceSpan
 

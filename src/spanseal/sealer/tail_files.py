@@ -1,7 +1,7 @@
 """Which export files there are, and which of them will not grow any more. Reads folders and heads of files only.
 
 A file is what lies behind (device, inode) and a hash of its first line, never its name: exporters rename on
-rotation, truncate on restart, and inodes are used again. May import errors and the standard library.
+rotation, truncate on restart, and inodes are used again. May import records and errors.
 """
 
 from __future__ import annotations
@@ -11,13 +11,9 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from spanseal.errors import UsageError
-
-_EXPORT: Final = re.compile(r"\.jsonl?(\.\d+)?\Z")
-_ROTATED: Final = re.compile(r"-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(-[a-z]+)?\.jsonl?\Z|\.jsonl?\.\d+\Z")
-_PACKED: Final = re.compile(r"\.(zst|gz|proto|pb|binpb)(\.\d+)?\Z")
+from spanseal.records.export_files import is_export, is_packed, is_rotated
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +39,6 @@ class Unread:
 
     path: Path
     why: str
-
-
-def rotated(name: str) -> bool:
-    """Whether a name is one that rotation gives, so that nobody appends to the file any more.
-
-    The collector's ``stem-<UTC>[-reason].ext`` (facts of its file exporter) and logrotate's ``name.1``.
-
-    >>> rotated("spans-2026-11-30T15-04-05.000-size.jsonl"), rotated("spans.jsonl.1"), rotated("spans.jsonl")
-    (True, True, False)
-    """
-    return _ROTATED.search(name) is not None
 
 
 def discover(paths: Iterable[Path]) -> tuple[list[ExportFile], list[Unread]]:
@@ -93,15 +78,15 @@ def _candidates(path: Path, unread: list[Unread]) -> Iterator[Path]:
     if folder != path:
         stem = re.escape(path.stem)
         sibling = re.compile(rf"{stem}-.*{re.escape(path.suffix)}|{re.escape(path.name)}\.\d+")
-        yield from (folder / name for name in names if rotated(name) and sibling.fullmatch(name))
+        yield from (folder / name for name in names if is_rotated(name) and sibling.fullmatch(name))
         yield path
         return
     for name in names:
         if name.startswith("."):
             continue
-        if _EXPORT.search(name):
+        if is_export(name):
             yield folder / name
-        elif _PACKED.search(name):
+        elif is_packed(name):
             unread.append(Unread(folder / name, "packed or binary export: set `compression: none` and `format: json`"))
 
 
@@ -115,4 +100,4 @@ def _look(path: Path, unread: list[Unread]) -> ExportFile | None:
         return None
     if not stat.S_ISREG(status.st_mode):
         return None
-    return ExportFile(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, rotated(path.name))
+    return ExportFile(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, is_rotated(path.name))

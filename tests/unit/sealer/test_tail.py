@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanseal.errors import UsageError
+from spanseal.records.export_files import is_rotated
 from spanseal.sealer import tail as tail_module
 from spanseal.sealer import tail_lines as lines_module
 from spanseal.sealer.seal import InputLine
 from spanseal.sealer.tail import BATCH_BYTES, BATCH_LINES, Tail
-from spanseal.sealer.tail_files import demand, discover, rotated
+from spanseal.sealer.tail_files import demand, discover
 from spanseal.sealer.tail_lines import split_glued
 
 
@@ -286,8 +287,8 @@ def test_a_named_file_brings_its_rotated_siblings_and_no_others(tmp_path: Path) 
 
 
 def test_a_file_of_a_process_is_not_taken_for_a_rotated_one() -> None:
-    assert not rotated("spans-20261130T150405Z-4711-0.jsonl")
-    assert not rotated("spans-2026-11-30T15-04-05Z-4711-1.jsonl")
+    assert not is_rotated("spans-20261130T150405Z-4711-0.jsonl")
+    assert not is_rotated("spans-2026-11-30T15-04-05Z-4711-1.jsonl")
 
 
 def test_a_name_that_leads_nowhere_is_refused(tmp_path: Path) -> None:

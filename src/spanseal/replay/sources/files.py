@@ -6,19 +6,17 @@ whole. Nothing is written, renamed or deleted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from spanseal.errors import OtlpError, ReplayError
+from spanseal.records.export_files import is_export, is_packed, reading_order
 from spanseal.records.otlp import parse_line
 from spanseal.replay.sources.base import NoteLog, Source, SourceSpan
 from spanseal.replay.sources.lines import Piece, lines, pieces
 
 LOOKED_FOR: Final = "an audit store, an export file (.jsonl or .json) or a folder of export files"
-_EXPORT: Final = re.compile(r"^(?P<stem>.+)\.(jsonl|json)(\.(?P<number>\d{1,9}))?$")
-_PACKED: Final = re.compile(r"\.(zst|gz|pb|proto)(\.\d+)?$")
 _WHOLE_LIMIT: Final = 256 * 1024 * 1024
 
 
@@ -29,7 +27,7 @@ class FileSource(Source):
         super().__init__(path)
         if not path.exists():
             raise ReplayError(f"{path}: there is no such file or folder. Looked for {LOOKED_FOR}.")
-        if path.is_dir() and not any(_EXPORT.match(p.name) for p in _entries(path)):
+        if path.is_dir() and not any(is_export(p.name) for p in _entries(path)):
             there = ", ".join(p.name for p in _entries(path)[:5]) or "nothing"
             raise ReplayError(f"{path}: nothing to read in this folder. Looked for {LOOKED_FOR}; there is: {there}.")
 
@@ -50,11 +48,11 @@ class FileSource(Source):
             return [self.path]
         chosen: list[Path] = []
         for entry in _entries(self.path):
-            if _EXPORT.match(entry.name) and entry.is_file():
+            if is_export(entry.name) and entry.is_file():
                 chosen.append(entry)
             else:
                 self._log.add("ignored", entry.name, _why_ignored(entry))
-        return sorted(chosen, key=_reading_order)
+        return sorted(chosen, key=lambda file: reading_order(file.name))
 
     def _of(self, file: Path, stream: BinaryIO) -> Iterator[SourceSpan]:
         whole = _whole_document(stream)
@@ -119,13 +117,6 @@ def _entries(folder: Path) -> list[Path]:
 def _why_ignored(entry: Path) -> str:
     if entry.is_dir():
         return "a folder, not read; name it as the source if it holds spans"
-    if _PACKED.search(entry.name):
+    if is_packed(entry.name):
         return "not read: unpack it to JSON lines first"
     return "no export file (.jsonl, .json), not read"
-
-
-def _reading_order(file: Path) -> tuple[str, int, str]:
-    """Rotated files before the live one: ``a-<time>.jsonl`` sorts before ``a.jsonl``, ``a.jsonl.2`` before ``.1``."""
-    match = _EXPORT.match(file.name)
-    number = int(match["number"] or 0) if match else 0
-    return (match["stem"] + "." if match else file.name, -number, file.name)

@@ -17,7 +17,7 @@ from spanseal.genai.semconv_messages import tools_from_semconv
 from spanseal.genai.semconv_usage import usage_of
 from spanseal.records.replay_read import Rebuilt, rebuild, recorded_request, recorded_response
 from spanseal.replay.attributes import Attributes
-from spanseal.replay.content import messages_of, with_tool_names
+from spanseal.replay.read_messages import messages_of, with_tool_names
 from spanseal.replay.run import Call, Replayable
 from spanseal.replay.sources.base import SourceSpan
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 from spanseal.genai import semconv
 from spanseal.records.otlp import EventRecord
 from spanseal.replay.attributes import Attributes
-from spanseal.replay.calls import read_call
 from spanseal.replay.note import Note
+from spanseal.replay.read_call import read_call
 from spanseal.replay.run import Check, Decision, Other, Part, PolicyResult, Step, ToolUse, Verification
 from spanseal.replay.sources.base import SourceSpan
 from spanseal.replay.sources.seen import is_open

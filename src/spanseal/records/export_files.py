@@ -1,0 +1,42 @@
+"""What files of exported spans are called: by us, by the collector, by logrotate. Pure; imports nothing of spanseal.
+
+>>> is_export("spans.jsonl"), is_export("spans.jsonl.1"), is_export("notes.txt"), is_packed("spans.jsonl.zst")
+(True, True, False, True)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_EXPORT: Final = re.compile(r"(?P<stem>.+)\.jsonl?(\.(?P<number>\d+))?\Z")
+_ROTATED: Final = re.compile(r"-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(-[a-z]+)?\.jsonl?\Z|\.jsonl?\.\d+\Z")
+_PACKED: Final = re.compile(r"\.(zst|gz|proto|pb|binpb)(\.\d+)?\Z")
+
+
+def is_export(name: str) -> bool:
+    """Whether a file of this name holds export lines, being written to or rotated away."""
+    return _EXPORT.match(name) is not None
+
+
+def is_packed(name: str) -> bool:
+    """Whether a file of this name is a compressed or binary export, which must be unpacked to be read."""
+    return _PACKED.search(name) is not None
+
+
+def is_rotated(name: str) -> bool:
+    """Whether a name is one that rotation gives, so that nobody appends to the file any more.
+
+    The collector's ``stem-<UTC>[-reason].ext`` (facts of its file exporter) and logrotate's ``name.1``.
+
+    >>> is_rotated("spans-2026-11-30T15-04-05.000-size.jsonl"), is_rotated("spans.jsonl.1"), is_rotated("spans.jsonl")
+    (True, True, False)
+    """
+    return _ROTATED.search(name) is not None
+
+
+def reading_order(name: str) -> tuple[str, int, str]:
+    """Rotated files before the live one: ``a-<time>.jsonl`` sorts before ``a.jsonl``, ``a.jsonl.2`` before ``.1``."""
+    match = _EXPORT.match(name)
+    number = int(match["number"] or 0) if match else 0
+    return (match["stem"] + "." if match else name, -number, name)
