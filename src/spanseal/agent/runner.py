@@ -38,7 +38,8 @@ from spanseal.genai.semconv_messages import messages_to_semconv
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content import set_content
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.run_context import RunSpan, attempt, run_span
+from spanseal.telemetry.run_context import attempt
+from spanseal.telemetry.run_span import RunSpan, run_span
 from spanseal.telemetry.spans import open_span, tell
 from spanseal.telemetry.tracing import fail
 from spanseal.tools.executor import ToolExecutor

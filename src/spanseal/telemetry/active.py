@@ -6,17 +6,30 @@ May import the settings and the OpenTelemetry API only, so that any module of th
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
+
+from opentelemetry.trace import Span, TracerProvider
 
 from spanseal.effects import Effects
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
 
-if TYPE_CHECKING:
-    from opentelemetry.trace import TracerProvider
-
-    from spanseal.telemetry.ledger_processor import LedgerProcessor
-
 Capture: TypeAlias = Literal["off", "full"]
+
+
+class Ledger(Protocol):
+    """What numbers the spans of this process and hands them on (``ledger_processor``)."""
+
+    def close_root(self, span: Span, end: int) -> int:
+        """Set the manifest on the root of a run, just before it ends at the returned time (nanoseconds)."""
+        ...
+
+    def force_flush(self, timeout_millis: int = 30000) -> bool:
+        """True if everything has been delivered."""
+        ...
+
+    def shutdown(self, timeout: float = 5.0) -> None:
+        """Deliver what can be delivered in ``timeout`` seconds, then stop."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +44,7 @@ class Active:
     effects: Effects = field(default_factory=Effects)
     max_value_bytes: int = DEFAULT_MAX_VALUE_BYTES
     provider: TracerProvider | None = None
-    ledger: LedgerProcessor | None = None
+    ledger: Ledger | None = None
     configured: bool = False
 
 

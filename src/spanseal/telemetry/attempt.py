@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from spanseal.effects import Clock
 from spanseal.telemetry.decode_body import decoded
 from spanseal.telemetry.guard import guarded
-
-if TYPE_CHECKING:
-    from spanseal.telemetry.capture import ModelCall
 
 End: TypeAlias = Literal["complete", "partial", "failed", "abandoned"]
 """complete: read to the end. partial: closed early, or cancelled. failed: the provider or the wire broke it.
@@ -26,9 +23,32 @@ _STOPS: Final = (KeyboardInterrupt, SystemExit)
 
 
 class Attempt:
+class AttemptedCall(Protocol):
+    """The call that an attempt belongs to (``capture.ModelCall``)."""
+
+    ambient: BaseException | None
+    """What the program was handling already when the call returned."""
+
+    def note(self, attempt: Attempt, error: BaseException | None = None) -> object:
+        """The attempt was answered, or failed without an answer."""
+        ...
+
+    def settle(self, error: BaseException | None = None) -> object:
+        """The client's call returned or raised."""
+        ...
+
+    def body_over(self, attempt: Attempt) -> object:
+        """The body was read or closed."""
+        ...
+
+    def body_dropped(self, attempt: Attempt) -> object:
+        """The body was dropped, maybe by garbage collection: only queue."""
+        ...
+
+
     """The bytes of one attempt. ``end`` is None while it is under way; ``error`` what broke it."""
 
-    def __init__(self, call: ModelCall, number: int, clock: Clock) -> None:
+    def __init__(self, call: AttemptedCall, number: int, clock: Clock) -> None:
         self.call = call
         self.number = number
         self.status: int | None = None

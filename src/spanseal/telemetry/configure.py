@@ -30,8 +30,6 @@ from spanseal.telemetry.providers import Installed, OwnProvider, install
 from spanseal.telemetry.sink import Sink
 from spanseal.telemetry.spool import Spool
 
-__all__ = ["Active", "active", "configure", "flush", "shutdown"]
-
 _EXIT_SECONDS: Final = 5.0
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:[0-9]{1,5}(/.*)?")
 _log = logging.getLogger("spanseal")
@@ -101,7 +99,7 @@ def configure(
     _switch_on(plan, installed, settings, effects or Effects())
     _state.asked, _state.installed = asked, installed
     if settings.threads:
-        carry({name: getattr(asked, name) for name in ("service_name", "export", "capture", "config")})
+        carry(configure, {name: getattr(asked, name) for name in ("service_name", "export", "capture", "config")})
     if not _state.at_exit:
         _state.at_exit = True
         atexit.register(shutdown)

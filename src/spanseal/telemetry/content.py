@@ -20,8 +20,6 @@ from spanseal.telemetry.active import active
 from spanseal.telemetry.redact import redact
 from spanseal.telemetry.to_json import to_json
 
-__all__ = ["plain_text", "set_content", "to_json"]
-
 _log = logging.getLogger(__name__)
 
 

@@ -23,11 +23,11 @@ from spanseal.genai import semconv
 from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.redact import redact
 from spanseal.telemetry.sink import Stamps, nanoseconds
+from spanseal.telemetry.to_json import INT64, nonfinite
 
 PREFIX: Final = b'{"resourceSpans":['
 SUFFIX: Final = b"]}\n"
 _MARK: Final = "\ufdd0spans\ufdd0"  # a noncharacter: no span says this
-_INT64: Final = range(-(2**63), 2**63)
 
 
 class LineEncoder:
@@ -139,9 +139,9 @@ def _value(value: Any) -> dict[str, Any]:
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):
-        return {"intValue": str(int(value))} if value in _INT64 else {"stringValue": str(int(value))}
+        return {"intValue": str(int(value))} if value in INT64 else {"stringValue": str(int(value))}
     if isinstance(value, float):
-        return {"doubleValue": value if math.isfinite(value) else _nonfinite(value)}
+        return {"doubleValue": value if math.isfinite(value) else nonfinite(value)}
     if value is None:
         return {}
     if isinstance(value, bytes):
@@ -151,10 +151,6 @@ def _value(value: Any) -> dict[str, Any]:
         return {"kvlistValue": {"values": pairs} if pairs else {}}
     items = [_value(item) for item in cast("Sequence[Any]", value)]
     return {"arrayValue": {"values": items} if items else {}}
-
-
-def _nonfinite(value: float) -> str:
-    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:

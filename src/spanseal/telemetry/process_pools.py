@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Final
 
 from opentelemetry import context as otel_context
@@ -31,6 +30,7 @@ class _Carried:
     trace_id: int
     span_id: int
     flags: int
+    configure: Callable[..., None]
     arguments: Mapping[str, str | None]
 
 
@@ -41,11 +41,14 @@ class _Patch:
 _runs: Final[OrderedDict[str, RunState]] = OrderedDict()
 
 
-def carry(arguments: Mapping[str, str | None]) -> None:
-    """Let tasks submitted from now on carry the run. ``arguments`` are those that a worker calls ``configure`` with."""
+def carry(configure: Callable[..., None], arguments: Mapping[str, str | None]) -> None:
+    """Let tasks submitted from now on carry the run, and what a worker that is not configured yet calls for that.
+
+    ``configure`` is a function of a module, so that it can be pickled by its name.
+    """
     if _Patch.original is None:
         original = _Patch.original = ProcessPoolExecutor.submit
-        ProcessPoolExecutor.submit = _carrying(original, dict(arguments))
+        ProcessPoolExecutor.submit = _carrying(original, configure, dict(arguments))
 
 
 def stop_carrying() -> None:
@@ -55,11 +58,13 @@ def stop_carrying() -> None:
         ProcessPoolExecutor.submit = original
 
 
-def _carrying(original: Callable[..., Future[Any]], arguments: Mapping[str, str | None]) -> Callable[..., Future[Any]]:
+def _carrying(
+    original: Callable[..., Future[Any]], configure: Callable[..., None], arguments: Mapping[str, str | None]
+) -> Callable[..., Future[Any]]:
     @functools.wraps(original)
     def submit(self: ProcessPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         try:
-            carried = _current(arguments)
+            carried = _current(configure, arguments)
         except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
             return original(self, fn, *args, **kwargs)
         return original(self, _in_worker, carried, fn, args, kwargs)
@@ -67,11 +72,11 @@ def _carrying(original: Callable[..., Future[Any]], arguments: Mapping[str, str 
     return submit
 
 
-def _current(arguments: Mapping[str, str | None]) -> _Carried:
+def _current(configure: Callable[..., None], arguments: Mapping[str, str | None]) -> _Carried:
     state = run_of(otel_context.get_current())
     where = trace.get_current_span().get_span_context()
     run = None if state is None else state.context
-    return _Carried(run, where.trace_id, where.span_id, int(where.trace_flags), arguments)
+    return _Carried(run, where.trace_id, where.span_id, int(where.trace_flags), configure, arguments)
 
 
 def _in_worker(carried: _Carried, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -88,7 +93,7 @@ def _in_worker(carried: _Carried, fn: Callable[..., Any], args: tuple[Any, ...],
 
 def _context(carried: _Carried) -> Context:
     if not active().configured:
-        import_module("spanseal.telemetry.configure").configure(**carried.arguments)
+        carried.configure(**carried.arguments)
     context = Context()
     if carried.trace_id:
         where = trace.SpanContext(carried.trace_id, carried.span_id, True, trace.TraceFlags(carried.flags))

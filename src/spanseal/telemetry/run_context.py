@@ -1,6 +1,6 @@
 """The run and the attempt as values in the OpenTelemetry context, so that they go wherever spans go.
 
-May import active and ledger_state. :func:`run_span`, which opens a run, is in ``run_span`` and offered here too.
+May import ledger_state. What opens a run is ``run_span``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 from opentelemetry import context as otel_context
 
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of
-from spanseal.telemetry.run_span import RunSpan, run_span
-
-__all__ = ["RunContext", "RunSpan", "attempt", "bind", "current_attempt", "current_run", "run_span"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

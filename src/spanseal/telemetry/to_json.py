@@ -20,7 +20,7 @@ from spanseal.genai.wire_json import mend_text
 
 _OPTIONS: Final = orjson.OPT_NON_STR_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
 _DEEPEST: Final = 64
-_INT64: Final = range(-(2**63), 2**63)
+INT64: Final = range(-(2**63), 2**63)
 
 
 def to_json(value: Any) -> str:
@@ -65,9 +65,9 @@ def _plain(value: Any, depth: int, seen: frozenset[int]) -> Any:
     if isinstance(value, enum.Enum):
         return _plain(value.value, depth - 1, seen)
     if isinstance(value, int):
-        return int(value) if value in _INT64 else str(int(value))
+        return int(value) if value in INT64 else str(int(value))
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else _nonfinite(value)
+        return float(value) if math.isfinite(value) else nonfinite(value)
     if isinstance(value, str):
         return mend_text(str(value))
     if depth <= 0:
@@ -99,7 +99,8 @@ def _container(value: Any, depth: int, seen: frozenset[int]) -> Any:
     return _described(value)
 
 
-def _nonfinite(value: float) -> str:
+def nonfinite(value: float) -> str:
+    """The name of a number that JSON does not have, as OTLP spells it."""
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 

@@ -85,7 +85,7 @@ def capture_spans(
 
     Nests; what was configured before is active again afterwards.
 
-    >>> from spanseal.telemetry.run_context import run_span
+    >>> from spanseal.telemetry.run_span import run_span
     >>> with capture_spans() as captured, run_span("calculator"):
     ...     pass
     >>> [span.name for span in captured.spans]

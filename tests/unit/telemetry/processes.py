@@ -49,7 +49,7 @@ server.serve_forever()
 PRELUDE = """
 import os, signal, sys, threading, time
 from spanseal.telemetry.configure import configure, flush, shutdown
-from spanseal.telemetry.run_context import run_span
+from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer
 def span(name):
     with tracer().start_as_current_span(name):

@@ -13,7 +13,8 @@ from tests.unit.telemetry.wire_world import Answer, attributes_of, bare_client, 
 from spanseal.adapters.openai import OpenAIAdapter
 from spanseal.errors import ProviderUnavailableError
 from spanseal.genai import semconv as sc
-from spanseal.telemetry.run_context import attempt, run_span
+from spanseal.telemetry.run_context import attempt
+from spanseal.telemetry.run_span import run_span
 from spanseal.testing import ScriptedModel, capture_spans
 
 

@@ -16,7 +16,7 @@ from spanseal.genai import semconv
 from spanseal.telemetry.active import activate, active
 from spanseal.telemetry.configure import configure, flush, shutdown
 from spanseal.telemetry.providers import relay_in
-from spanseal.telemetry.run_context import run_span
+from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer
 
 

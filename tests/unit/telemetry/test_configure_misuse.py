@@ -11,7 +11,7 @@ from tests.unit.telemetry.processes import spans_in
 from spanseal.errors import SettingsError
 from spanseal.telemetry.active import activate, active
 from spanseal.telemetry.configure import configure, shutdown
-from spanseal.telemetry.run_context import run_span
+from spanseal.telemetry.run_span import run_span
 
 
 @pytest.fixture(autouse=True)

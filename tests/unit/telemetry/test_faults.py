@@ -19,7 +19,7 @@ from spanseal.telemetry import ledger_state as state_module
 from spanseal.telemetry import metrics as metrics_module
 from spanseal.telemetry import run_span as run_module
 from spanseal.telemetry.configure import configure, flush, shutdown
-from spanseal.telemetry.run_context import run_span
+from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import fail, tracer
 
 Processor, State = processor_module.LedgerProcessor, state_module.RunState

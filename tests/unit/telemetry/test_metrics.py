@@ -11,7 +11,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from spanseal.genai import semconv
-from spanseal.telemetry.run_context import run_span
+from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import fail, tracer
 from spanseal.testing import capture_spans
 

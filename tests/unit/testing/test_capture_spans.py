@@ -8,7 +8,7 @@ from opentelemetry import trace
 from spanseal.genai import semconv
 from spanseal.records.otlp import parse_line
 from spanseal.telemetry.active import active
-from spanseal.telemetry.run_context import run_span
+from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer
 from spanseal.testing import capture_spans
 
