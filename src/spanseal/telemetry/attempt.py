@@ -1,6 +1,6 @@
 """One HTTP attempt of a model call: collects the bytes as they come and knows how they ended.
 
-The tee (``tee.py``) reports to it; the call (``capture.py``) reads it. May import guard.
+The tee (``tee.py``) reports to it; the call (``capture.py``) reads it. May import guard, decode_body, the wire's JSON.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, Protocol, TypeAlias
 
 from spanseal.effects import Clock
+from spanseal.genai.wire_json import loads_fast
 from spanseal.telemetry.decode_body import decoded
 from spanseal.telemetry.guard import guarded
 
@@ -22,7 +23,6 @@ _READERS: Final = frozenset({"openai._streaming", "ollama._client"})
 _STOPS: Final = (KeyboardInterrupt, SystemExit)
 
 
-class Attempt:
 class AttemptedCall(Protocol):
     """The call that an attempt belongs to (``capture.ModelCall``)."""
 
@@ -46,6 +46,7 @@ class AttemptedCall(Protocol):
         ...
 
 
+class Attempt:
     """The bytes of one attempt. ``end`` is None while it is under way; ``error`` what broke it."""
 
     def __init__(self, call: AttemptedCall, number: int, clock: Clock) -> None:
@@ -133,9 +134,16 @@ class AttemptedCall(Protocol):
 
     @property
     def is_event_stream(self) -> bool:
-        """Whether the answer really is a stream; an error page or plain JSON is not, though a stream was asked for."""
-        plain = "application/json" in self._type or "text/html" in self._type or (self.status or 0) >= 400
-        return self.stream and not plain
+        """Whether the answer really is a stream; an error page or plain JSON is not, though a stream was asked for.
+
+        Some servers call a stream ``application/json``: then it is one unless the body is one JSON document.
+        """
+        if not self.stream or "text/html" in self._type or (self.status or 0) >= 400:
+            return False
+        if "application/json" not in self._type:
+            return True
+        body = self.body()
+        return bool(body) and not _is_json(body)
 
     def _saw_done(self) -> bool:
         body = self.body() if self.stream else None
@@ -145,6 +153,14 @@ class AttemptedCall(Protocol):
         if self.end is None:
             self.end, self.error = end, error
             tell(self)
+
+
+def _is_json(body: bytes | None) -> bool:
+    try:
+        loads_fast(body or b"")
+    except ValueError:
+        return False
+    return True
 
 
 def _raised_by_client(error: BaseException) -> bool:

@@ -12,7 +12,17 @@ import ollama
 import openai
 import pytest
 from opentelemetry.trace import StatusCode
-from tests.unit.telemetry.wire_world import Answer, attributes_of, bare_client, event, line, piece, recording, whole
+from tests.unit.telemetry.wire_world import (
+    Answer,
+    attributes_of,
+    bare_client,
+    event,
+    line,
+    piece,
+    recording,
+    stream,
+    whole,
+)
 
 from spanseal.adapters.base import LLMAdapter
 from spanseal.adapters.factory import create_adapter
@@ -243,6 +253,20 @@ def test_settings_without_a_value_are_not_given() -> None:
 def test_a_client_of_another_kind_is_refused_at_once(make: Callable[[], LLMAdapter]) -> None:
     with pytest.raises(SpansealError, match="client= is an"):
         make()
+
+
+@pytest.mark.parametrize("kind", ["openai", "ollama"])
+def test_a_stream_that_is_called_json_is_read_as_what_it_is(kind: str) -> None:
+    answer = stream(kind, ("he", "llo"))
+    answer.headers["content-type"] = "application/json; charset=utf-8"
+    make = OpenAIAdapter if kind == "openai" else OllamaAdapter
+    with recording() as exporter:
+        texts = [chunk.text for chunk in make("m", client=bare_client(kind, [answer], [])).stream("hi")]
+        assert texts[:2] == ["he", "llo"]
+        drain(5.0)
+        (span,) = exporter.get_finished_spans()
+    assert span.status.status_code is StatusCode.UNSET
+    assert "hello" in attributes_of(span)[sc.OUTPUT_MESSAGES]
 
 
 def test_stop_texts_are_content() -> None:
