@@ -29,7 +29,10 @@ def worth_cutting(raw: bytes) -> bool:
     """
     if len(raw) <= MAX_SPANS:
         return True
-    return raw.count(b"{") + raw.count(b"[") <= MAX_VALUES and raw.count(b'"spanId"') <= MAX_SPANS
+    brackets = raw.count(b"{") + raw.count(b"[")
+    if brackets > MAX_VALUES:  # JSON inside strings is no value; before an escaped quote only its brackets stand
+        brackets -= sum(raw.count(inside) for inside in (b'{\\"', b'[\\"', b'[{\\"'))
+    return brackets <= MAX_VALUES and raw.count(b'"spanId"') <= MAX_SPANS
 
 
 def expanded(document: CutLine) -> int:
