@@ -6,11 +6,14 @@ import-linter (``make check``) holds the same directions transitively; this test
 from __future__ import annotations
 
 import ast
+import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from spanseal.genai import semconv
 
 ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src" / "spanseal"
@@ -58,6 +61,10 @@ def imports_of(path: Path) -> Iterator[tuple[int, str]]:
             if node.module == "spanseal":
                 for alias in node.names:
                     yield node.lineno, f"spanseal.{alias.name}"
+
+
+def module_name(path: Path) -> str:
+    return ".".join(("spanseal", *path.relative_to(SRC).with_suffix("").parts))
 
 
 def layer_of(module: str) -> int | None:
@@ -145,6 +152,33 @@ def test_only_settings_reads_the_environment() -> None:
         if not name_of(path).startswith("settings/")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}
+    ]
+    assert not wrong
+
+
+def test_only_semconv_spells_names() -> None:
+    """Settings lie below ``genai``; the public list spells modules."""
+    known = {value for value in vars(semconv).values() if isinstance(value, str) and "." in value}
+    wrong = [
+        f"{name_of(path)}:{node.lineno} {node.value}"
+        for path in python_files()
+        if name_of(path) not in {"__init__.py", "genai/semconv.py", "settings/otlp_variables.py"}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value in known or re.fullmatch(r"gen_ai\.[a-z_.]+", node.value)
+    ]
+    assert not wrong
+
+
+def test_what_types_alone_need_is_not_above_either() -> None:
+    """Within a folder: no module needs for its types what needs the module itself."""
+    wrong = [
+        f"{name_of(path)}:{line} {module}"
+        for path in python_files()
+        if path.name != "__init__.py"
+        for line, module in imports_of(path)
+        if (other := SRC.joinpath(*module.split(".")[1:]).with_suffix(".py")).is_file() and other != path
+        and module_name(path) in {found for _, found in imports_of(other)}
     ]
     assert not wrong
 
