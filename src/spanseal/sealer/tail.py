@@ -8,6 +8,7 @@ May import the sealer's own modules.
 from __future__ import annotations
 
 import os
+import stat
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from spanseal.sealer.tail_lines import complete_lines, split_glued
 BATCH_BYTES: Final = 4 << 20
 BATCH_LINES: Final = 256
 HELD_FILES: Final = 64
+_AT_ONCE: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+"""A pipe put in a file's place after it was listed must not be waited for, nor a link be followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +134,16 @@ class Tail:
             self._held.move_to_end(file.key)
             return self._held[file.key][1]
         try:
-            handle = file.path.open("rb")
+            handle = os.fdopen(os.open(file.path, _AT_ONCE), "rb")
         except FileNotFoundError:
             return None
         except OSError as error:
             self.unread.append(Unread(file.path, f"cannot be read: {error.strerror}"))
             return None
         status = os.fstat(handle.fileno())
-        if (status.st_dev, status.st_ino) != file.key:  # renamed between listing and opening: the next poll has it
+        if (status.st_dev, status.st_ino) != file.key or not stat.S_ISREG(
+            status.st_mode
+        ):  # replaced between listing and opening: the next poll has it
             handle.close()
             return None
         self._held[file.key] = (file, handle)

@@ -78,21 +78,31 @@ def _candidates(path: Path, unread: list[Unread]) -> Iterator[Path]:
     if folder != path:
         stem = re.escape(path.stem)
         sibling = re.compile(rf"{stem}-.*{re.escape(path.suffix)}|{re.escape(path.name)}\.\d+")
-        yield from (folder / name for name in names if is_rotated(name) and sibling.fullmatch(name))
-        yield path
+        yield from _own(folder, [name for name in names if is_rotated(name) and sibling.fullmatch(name)], unread)
+        yield path.resolve()  # whoever names a link means what it leads to
         return
-    for name in names:
-        if name.startswith("."):
-            continue
-        if is_export(name):
-            yield folder / name
-        elif is_packed(name):
+    visible = [name for name in names if not name.startswith(".")]
+    yield from _own(folder, [name for name in visible if is_export(name)], unread)
+    for name in visible:
+        if is_packed(name) and not is_export(name):
             unread.append(Unread(folder / name, "packed or binary export: set `compression: none` and `format: json`"))
+
+
+def _own(folder: Path, names: Iterable[str], unread: list[Unread]) -> Iterator[Path]:
+    """The files of a folder by their real names. A link out of it may be an exporter's way to what only we may read."""
+    for name in names:
+        path = folder / name
+        if not path.is_symlink():
+            yield path
+        elif path.exists() and (real := path.resolve()).parent == folder.resolve():
+            yield real
+        else:
+            unread.append(Unread(path, "a link that leads out of its folder is not followed: name what it leads to"))
 
 
 def _look(path: Path, unread: list[Unread]) -> ExportFile | None:
     try:
-        status = path.stat()
+        status = path.lstat()
     except FileNotFoundError:
         return None
     except OSError as error:
