@@ -78,7 +78,7 @@ def seal_on(
         for unread in tail.unread:
             if unread not in said:
                 said.add(unread)
-                log.warning("%s: %s", unread.path, unread.why)
+                log.warning("%r: %s", str(unread.path), unread.why)  # a name is a stranger's
         after()
         stop.wait(interval)
 
@@ -95,7 +95,7 @@ class _Gaps:
         while self._sealed < len(self._tail.gaps):
             gap = self._tail.gaps[self._sealed]
             self._sealer.note_gap(gap.source, gap.sealed, gap.seen, gap.reason)
-            log.info("%s: after byte %d: %s", gap.path, gap.sealed, gap.reason)
+            log.info("%r: after byte %d: %s", str(gap.path), gap.sealed, gap.reason)
             self._sealed += 1
 
 

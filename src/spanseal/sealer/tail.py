@@ -141,7 +141,8 @@ class Tail:
             self.unread.append(Unread(file.path, f"cannot be read: {error.strerror}"))
             return None
         status = os.fstat(handle.fileno())
-        if (status.st_dev, status.st_ino) != file.key or not stat.S_ISREG(
+        same = (status.st_dev, status.st_ino) == file.key and stat.S_ISREG(status.st_mode)
+        if not same:  # replaced between listing and opening: the next poll has it
             status.st_mode
         ):  # replaced between listing and opening: the next poll has it
             handle.close()

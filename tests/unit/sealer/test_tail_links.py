@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.sealer.sinks import MemorySealer
 from tests.unit.sealer.test_tail import Store, line
 
 from spanseal.sealer import tail as tail_module
+from spanseal.sealer.service_tail import Totals, seal_on
+from spanseal.sealer.tail import Tail
 from spanseal.sealer.tail_files import ExportFile, Unread, discover
 
 
@@ -59,3 +63,13 @@ def test_a_pipe_in_a_listed_files_place_is_not_waited_for(
 
     monkeypatch.setattr(tail_module, "discover", still_listed)
     assert store.drain(store.tail(tmp_path)) == []
+
+
+def test_a_files_name_writes_no_lines_into_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "x\n2026 ERROR all is lost\x1b[2J.jsonl").symlink_to("/dev/null")
+    stop, sealer = threading.Event(), MemorySealer()
+    tail = Tail([tmp_path], sealer.position, bytes(32))
+    seal_on(tail, sealer, Totals(), stop, after=stop.set)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.isprintable()
+    assert "all is lost" in said
