@@ -143,8 +143,6 @@ class Tail:
         status = os.fstat(handle.fileno())
         same = (status.st_dev, status.st_ino) == file.key and stat.S_ISREG(status.st_mode)
         if not same:  # replaced between listing and opening: the next poll has it
-            status.st_mode
-        ):  # replaced between listing and opening: the next poll has it
             handle.close()
             return None
         self._held[file.key] = (file, handle)
