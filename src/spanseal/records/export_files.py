@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_EXPORT: Final = re.compile(r"(?P<stem>.+)\.jsonl?(\.(?P<number>\d+))?\Z")
+_EXPORT: Final = re.compile(r"(?P<stem>.+)\.jsonl?(\.(?P<number>\d+))?\Z", re.DOTALL)
 _ROTATED: Final = re.compile(r"-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(-[a-z]+)?\.jsonl?\Z|\.jsonl?\.\d+\Z")
 _PACKED: Final = re.compile(r"\.(zst|gz|proto|pb|binpb)(\.\d+)?\Z")
 
