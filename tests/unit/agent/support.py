@@ -1,4 +1,4 @@
-"""What the tests of checks, control, tools and agent share: a small scripted model and a recorder of spans."""
+"""What the tests of checks, control, tools and agent share: a small scripted model, two tools, a recorder of spans."""
 
 from __future__ import annotations
 
@@ -14,8 +14,21 @@ from opentelemetry.trace import StatusCode
 
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, ToolCall, Usage
 from spanseal.telemetry.active import Active, activate
+from spanseal.tools.tool import tool
 
 Scripted = LLMResponse | str | ToolCall | Sequence[ToolCall] | BaseException
+
+
+@tool
+def multiply(a: int, b: int) -> int:
+    """Multiply two numbers."""
+    return a * b
+
+
+@tool
+def broken() -> str:
+    """Always fails."""
+    raise RuntimeError("no paper")
 
 
 def answer(item: Scripted, tokens: tuple[int, int] = (10, 5)) -> LLMResponse:
@@ -56,7 +69,7 @@ class TinyModel:
 
 
 def call(name: str, call_id: str = "c1", **arguments: Any) -> ToolCall:
-    """A wish with these arguments."""
+    """A tool call with these arguments."""
     return ToolCall(call_id, name, json.dumps(arguments))
 
 

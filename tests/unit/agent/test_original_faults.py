@@ -9,7 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from tests.unit.agent.support import Recorder, TinyModel, attributes, call, is_error, parent_of, recorded
+from tests.unit.agent.support import (
+    Recorder,
+    TinyModel,
+    attributes,
+    broken,
+    call,
+    is_error,
+    multiply,
+    parent_of,
+    recorded,
+)
 
 from spanseal.agent.build import VerifiableAgent
 from spanseal.agent.result import RunResult
@@ -23,22 +33,9 @@ from spanseal.errors import ProviderUnavailableError
 from spanseal.genai import semconv
 from spanseal.genai.messages import ChatRequest, LLMResponse, ToolResult
 from spanseal.genai.state import AgentState
-from spanseal.tools.tool import tool
 from spanseal.verification.checks.max_length import MaxLengthCheck
 from spanseal.verification.checks.valid_json import ValidJSONCheck
 from spanseal.verification.pipeline import VerificationPipeline
-
-
-@tool
-def multiply(a: int, b: int) -> int:
-    """Multiply two numbers."""
-    return a * b
-
-
-@tool
-def broken() -> str:
-    """Always fails."""
-    raise RuntimeError("no paper")
 
 
 def test_original_fault_answer_without_text_counted_as_success() -> None:

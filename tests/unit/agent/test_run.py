@@ -7,7 +7,7 @@ import json
 from typing import Any, Literal
 
 import pytest
-from tests.unit.agent.support import TinyModel, attributes, call, is_error, parent_of, recorded
+from tests.unit.agent.support import TinyModel, attributes, broken, call, is_error, multiply, parent_of, recorded
 
 from spanseal.agent.build import VerifiableAgent
 from spanseal.agent.result import RunResult
@@ -19,7 +19,7 @@ from spanseal.errors import ProviderTimeoutError, UsageError
 from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse, Message
 from spanseal.genai.state import AgentState
-from spanseal.tools.tool import Tool, tool
+from spanseal.tools.tool import Tool
 from spanseal.verification.checks.max_length import MaxLengthCheck
 from spanseal.verification.checks.not_empty import NotEmptyCheck
 from spanseal.verification.checks.valid_json import ValidJSONCheck
@@ -27,18 +27,6 @@ from spanseal.verification.pipeline import VerificationPipeline
 
 Mode = Literal["sync", "async"]
 both = pytest.mark.parametrize("mode", ["sync", "async"])
-
-
-@tool
-def multiply(a: int, b: int) -> int:
-    """Multiply two numbers."""
-    return a * b
-
-
-@tool
-def broken() -> str:
-    """Always fails."""
-    raise RuntimeError("no paper")
 
 
 def run(agent: VerifiableAgent, question: str, mode: Mode = "sync", **options: Any) -> RunResult:

@@ -13,20 +13,12 @@ from tests.unit.sealer.sinks import export
 
 from spanseal import settings
 from spanseal.audit.pins import pin_for
-from spanseal.cli.main import run
 
 Typed = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
-    monkeypatch.chdir(tmp_path)
-
-    def type_line(line: str) -> tuple[int, str, str]:
-        code = run(line.split())
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
+def typed(type_line: Typed) -> Typed:
     return type_line
 
 

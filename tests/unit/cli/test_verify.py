@@ -12,22 +12,14 @@ import pytest
 from tests.unit.sealer.sinks import export
 
 from spanseal import settings
-from spanseal.cli.main import run
 
 Typed = Callable[..., tuple[int, str, str]]
 REWRITTEN = "whoever holds the log's key could have rewritten everything"
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+def typed(tmp_path: Path, type_line: Typed) -> Typed:
     """Types command lines in a folder that has keys of example.com/a and a store with three spans."""
-    monkeypatch.chdir(tmp_path)
-
-    def type_line(line: str) -> tuple[int, str, str]:
-        code = run(line.split())
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
     (tmp_path / "spans").mkdir()
     (tmp_path / "spans" / "a.jsonl").write_bytes(b"".join(export(number) + b"\n" for number in range(3)))
     type_line("keygen keys --origin example.com/a")
