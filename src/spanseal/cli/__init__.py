@@ -1,1 +1,4 @@
-"""The command line: one file per command, each light to import; the work is imported when a command runs."""
+"""The command line: one file per command, each light to import; the work is imported when a command runs.
+
+May import everything below it.
+"""

@@ -1,1 +1,1 @@
-"""One policy per file."""
+"""One policy per file. Pure: may import the pure modules of control, genai values, settings' values and errors."""
