@@ -23,6 +23,7 @@ from spanseal.sealer.tail_lines import complete_lines, split_glued
 BATCH_BYTES: Final = 4 << 20
 BATCH_LINES: Final = 256
 HELD_FILES: Final = 64
+BEFORE: Final = 64
 _AT_ONCE: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
 """A pipe put in a file's place after it was listed must not be waited for, nor a link be followed."""
 
@@ -64,6 +65,7 @@ class Tail:
         self._position = position
         self._key = key
         self._offsets: dict[str, int] = {}
+        self._before: dict[str, bytes] = {}
         self._generations: dict[str, int] = {}
         self._sources: dict[tuple[int, int], str] = {}
         self._done: dict[tuple[int, int], tuple[int, int, bool]] = {}
@@ -164,6 +166,7 @@ class Tail:
                 self._torn[file.key] = Torn(file.path, start, end - start)
                 return
             self._offsets[source] = end
+            self._before[source] = raw[1 - BEFORE :] + b"\n" if end - start > len(raw) else raw[-BEFORE:]
             if raw.strip():
                 yield split_glued(InputLine(source, start, end, raw))
             else:
@@ -179,7 +182,8 @@ class Tail:
         source = _named(base, generation)
         known = source in self._offsets
         offset = self._offsets[source] if known else self._position(source)
-        if offset > size or not (known or _ends_line(handle, offset, size)):
+        same = _ends_with(handle, offset, self._before[source]) if known else _ends_line(handle, offset, size)
+        if offset > size or not same:
             self._gap(file, source, offset)
             self._generations[base] = generation + 1
             source, offset = _named(base, generation + 1), 0
@@ -202,6 +206,12 @@ class Tail:
 
 def _named(base: str, generation: int) -> str:
     return f"{base}~{generation}" if generation else base
+
+
+def _ends_with(handle: BinaryIO, offset: int, expected: bytes) -> bool:
+    """Whether what was read last still stands before ``offset``; a file may be begun anew with the same first line."""
+    handle.seek(max(0, offset - len(expected)))
+    return handle.read(min(offset, len(expected))) == expected
 
 
 def _ends_line(handle: BinaryIO, offset: int, size: int) -> bool:

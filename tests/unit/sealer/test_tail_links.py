@@ -73,3 +73,16 @@ def test_a_files_name_writes_no_lines_into_the_log(tmp_path: Path, caplog: pytes
     (said,) = [record.getMessage() for record in caplog.records]
     assert said.isprintable()
     assert "all is lost" in said
+
+
+def test_a_file_begun_anew_with_the_same_first_line_is_read_again(tmp_path: Path, store: Store) -> None:
+    file = tmp_path / "spans.jsonl"
+    file.write_bytes(b"".join(line(number) + b"\n" for number in (1, 2, 3)))
+    tail = store.tail(file)
+    assert store.drain(tail) == [line(1), line(2), line(3)]
+    file.write_bytes(b"".join(line(number) + b"\n" for number in (1, 2, 4, 5)))  # same inode, equal lengths
+    assert store.drain(tail) == [line(1), line(2), line(4), line(5)]
+    assert len(tail.gaps) == 1
+    with file.open("ab") as more:
+        more.write(line(6) + b"\n")
+    assert store.drain(tail) == [line(6)]
