@@ -1,7 +1,7 @@
 """The replay record as a reader meets it: request bytes rebuilt and graded, the response as recorded. Pure.
 
 Attributes may come from our own spans or from foreign ones, content as JSON text or structured.
-May import genai and :mod:`spanseal.records.replay_record`.
+May import genai and the siblings ``history_read`` and ``replay_record``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.semconv_messages import messages_from_semconv, request_from_semconv, response_from_semconv
 from spanseal.genai.wire import wire_format
 from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list, loads, thaw
+from spanseal.records.history_read import base_of
 from spanseal.records.replay_record import bytes_of, join, parse_params
 
 Grade: TypeAlias = Literal["exact", "semantic", "no"]
@@ -41,7 +42,12 @@ class RecordedResponse:
 
 
 def rebuild(attributes: Mapping[str, Any]) -> Rebuilt:
-    """The request of a chat span, as exactly as it is recorded. Never raises."""
+    """The request of a chat span, as exactly as it is recorded. Never raises.
+
+    A call recorded as a delta must have been restored before (:func:`spanseal.records.history_read.restored`).
+    """
+    if base := base_of(attributes):
+        return Rebuilt(None, "no", f"only the messages new since span {base} were recorded")
     wanted = attributes.get(sc.LLM_REQUEST_SHA256)
     try:
         body, reason = _recorded_body(attributes, str(wanted))
@@ -155,6 +161,8 @@ def _semantic(attributes: Mapping[str, Any], reason: str) -> Rebuilt:
 
 
 def _from_attributes(attributes: Mapping[str, Any]) -> ChatRequest | None:
+    if base_of(attributes):
+        return None
     messages = value_of(attributes, sc.INPUT_MESSAGES)
     if not is_list(messages) or not messages:
         return None

@@ -14,6 +14,7 @@ from spanseal.replay.grade import judge
 from spanseal.replay.note import Note
 from spanseal.replay.read_messages import messages_of
 from spanseal.replay.read_part import error_of
+from spanseal.replay.restore import restore
 from spanseal.replay.run import Call, Decision, Part, Run, Step, ToolUse, Verification
 from spanseal.replay.sources.base import Content, SourceSpan
 
@@ -24,7 +25,7 @@ _CONTENT: Final[tuple[Content, ...]] = ("open", "withheld", "erased", "missing")
 def build_run(group: Group) -> Run:
     """The run that these spans tell; never raises, whatever they hold."""
     notes = list(group.notes)
-    spans = sorted(group.spans, key=_order)
+    spans = restore(sorted(group.spans, key=_order))
     tree = Forest(spans, notes).tree()
     parts = sorted(walk(tree), key=lambda part: part.started)
     roots = _roots(spans)

@@ -42,8 +42,9 @@ def read_call(span: SourceSpan, of: Attributes, told: dict[str, Any]) -> Call:
 
 def _with_request(call: Call, span: SourceSpan, of: Attributes) -> Call:
     seen = messages_of(of, semconv.INPUT_MESSAGES)
-    if base := of.text(semconv.HISTORY_BASE):
-        return replace(call, messages=seen, replay_reason=f"only the messages new since span {base} were recorded")
+    if span.lost:
+        reason = span.lost if span.content == "open" else f"content {span.content}"
+        return replace(call, messages=seen, replay_reason=reason)
     attributes = span.record.attributes
     rebuilt = _safely(rebuild, attributes, of) or Rebuilt(None, "no", "the replay record is broken")
     request: ChatRequest | None = None

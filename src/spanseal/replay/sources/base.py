@@ -25,12 +25,14 @@ _MOST_NOTES: Final = 1000
 @dataclass(frozen=True, slots=True)
 class SourceSpan:
     """A span and where it came from; ``content`` says whether its private values are readable here, ``conflict``
-    whether another span with the same ids says something else."""
+    whether another span with the same ids says something else, ``lost`` why its messages cannot be restored from the
+    earlier calls that they build on (empty: they can, or are here in full)."""
 
     record: SpanRecord
     place: str
     content: Content = "open"
     conflict: bool = False
+    lost: str = ""
 
 
 class NoteLog:
