@@ -20,7 +20,7 @@ from spanseal.settings.value import Value
 from spanseal.settings.variables import GENAI_CAPTURE
 
 DEFAULT_MAX_VALUE_BYTES: Final = 4 * 1024 * 1024
-_KEYS: Final = ("service_name", "export", "capture", "spool_dir", "max_value_bytes", "threads")
+_KEYS: Final = ("service_name", "export", "capture", "history", "spool_dir", "max_value_bytes", "threads")
 _SDK_LIMITS: Final = ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_EVENT_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT")
 
 
@@ -35,6 +35,7 @@ class Settings:
     service_name: str | None = None
     export: str | None = None
     capture: Literal["off", "full"] | None = None
+    history: Literal["full", "delta"] = "full"
     spool_dir: Path | None = None
     max_value_bytes: int = DEFAULT_MAX_VALUE_BYTES
     threads: bool = True
@@ -67,6 +68,7 @@ def load_settings(environ: Mapping[str, str] | None = None, file: str | Path | N
         service_name=values["service_name"].text() if "service_name" in values else resource_name(env),
         export=values["export"].text() if "export" in values else None,
         capture=_capture(values.get("capture")),
+        history=_history(values.get("history")),
         spool_dir=Path(spool) if spool else None,
         max_value_bytes=values["max_value_bytes"].at_least(1024)
         if "max_value_bytes" in values
@@ -80,6 +82,10 @@ def _capture(value: Value | None) -> Literal["off", "full"] | None:
     if value is None:
         return None
     return "full" if value.one_of("off", "full") == "full" else "off"
+
+
+def _history(value: Value | None) -> Literal["full", "delta"]:
+    return "delta" if value is not None and value.one_of("full", "delta") == "delta" else "full"
 
 
 def _from_file(path: Path) -> dict[str, Value]:

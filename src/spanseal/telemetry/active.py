@@ -1,6 +1,6 @@
 """What is switched on in this process: capture mode, effects, ledger. Read by everything here, set by configure.
 
-May import the settings and the OpenTelemetry API only, so that any module of this folder can import it.
+May import the settings, records and the OpenTelemetry API only, so that any module of this folder can import it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Literal, Protocol, TypeAlias
 from opentelemetry.trace import Span, TracerProvider
 
 from spanseal.effects import Effects
+from spanseal.records.history import Bases
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
 
 Capture: TypeAlias = Literal["off", "full"]
+History: TypeAlias = Literal["full", "delta"]
 
 
 class Ledger(Protocol):
@@ -21,6 +23,10 @@ class Ledger(Protocol):
 
     def close_root(self, span: Span, end: int) -> int:
         """Set the manifest on the root of a run, just before it ends at the returned time (nanoseconds)."""
+        ...
+
+    def bases_of(self, span: Span) -> Bases | None:
+        """The calls of its run that a span may build its history on; None outside of a run."""
         ...
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
@@ -37,7 +43,8 @@ class Active:
     """The telemetry of this process as the rest of the code sees it.
 
     ``capture`` is ``off`` or ``full``; ``provider`` None means OpenTelemetry's global one; ``ledger`` None means that
-    spans are not numbered. ``max_value_bytes`` bounds one content value, in bytes of UTF-8.
+    spans are not numbered. ``max_value_bytes`` bounds one content value, in bytes of UTF-8. ``history`` is ``full``, or
+    ``delta``: inside a run a call records only the messages that are new since an earlier one.
     """
 
     capture: Capture = "off"
@@ -46,6 +53,7 @@ class Active:
     provider: TracerProvider | None = None
     ledger: Ledger | None = None
     configured: bool = False
+    history: History = "full"
 
 
 class _Holder:

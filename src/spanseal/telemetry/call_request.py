@@ -1,6 +1,6 @@
 """What a chat span says about its request, from the bytes that left the client.
 
-May import genai, records, active, content and redact.
+May import genai, records, active, call_history, content and redact.
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_list, as_map, is_map, loads, loads_fast
 from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
+from spanseal.telemetry.call_history import Told, set_base, tell
 from spanseal.telemetry.content import set_content
-from spanseal.telemetry.masked_json import masked_list
+from spanseal.telemetry.masked_json import masked_items, masked_list
 from spanseal.telemetry.redact import without_keys
 
 _SALT: Final = token_bytes(32)
 """Lives in this process only: digests can be compared within it and tell nothing outside."""
 
 
-def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str, ...] = ()) -> None:
+def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str, ...] = ()) -> Told | None:
     """Set every request attribute: the conventions', sizes, and with capture ``full`` the replay record.
 
-    Where the client's own key occurs in the body it is struck out: such a call can be rebuilt in meaning only.
+    Where the client's own key occurs in the body it is struck out: such a call can be rebuilt in meaning only. Returns
+    what later calls may build on once the span has ended.
     """
     raw = without_keys(sent, secrets)
     body = _parsed(raw, loads_fast)
@@ -39,20 +41,23 @@ def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str
     span.set_attribute(sc.LLM_REQUEST_MESSAGES, len(as_list(body.get("messages"))))
     if active().capture != "full":
         span.set_attribute(sc.LLM_REQUEST_DIGEST, hmac.digest(_SALT, sent, "sha256").hex()[:32])
-        return
+        return None
     messages, tools = wire.input_messages(body), wire.tool_definitions(body)
     record = split(raw, body, messages, tools)
     if record.body:  # the fast parser widens big integers to floats: look again with the exact one
         body = _parsed(raw, loads)
         messages, tools = wire.input_messages(body), wire.tool_definitions(body)
         record = split(raw, body, messages, tools)
-    _set_record(span, record)
+    told = tell(span, record, as_list(body.get("messages")), masked_items(messages))
+    set_base(span, told.placed)
+    _set_record(span, told.record)
     if raw is not sent:
         span.set_attribute(sc.LLM_REQUEST_SHA256, hashlib.sha256(sent).hexdigest())
     if body:
-        set_content(span, sc.INPUT_MESSAGES, masked_list(messages), masked=True)
+        set_content(span, sc.INPUT_MESSAGES, told.messages, masked=True)
     if tools:
         set_content(span, sc.TOOL_DEFINITIONS, masked_list(tools), masked=True)
+    return told
 
 
 def _set_record(span: Span, record: Split) -> None:

@@ -27,6 +27,7 @@ from spanseal.genai.wire import WireFormat, wire_format
 from spanseal.telemetry import open_calls
 from spanseal.telemetry.active import active
 from spanseal.telemetry.attempt import Attempt
+from spanseal.telemetry.call_history import Told
 from spanseal.telemetry.call_request import record_request
 from spanseal.telemetry.call_response import record_response
 from spanseal.telemetry.guard import guarded
@@ -61,6 +62,7 @@ class ModelCall:
         self._started = self._clock.monotonic()
         self._attempts: list[Attempt] = []
         self._sent = b""
+        self._told: Told | None = None
         self._handed_out = False
         self._ended = False
         self._lock = threading.Lock()
@@ -93,7 +95,7 @@ class ModelCall:
     @guarded
     def _record_request(self, raw: bytes) -> None:
         if self.span.is_recording():
-            record_request(self.span, self._wire, raw, self.target.secrets)
+            self._told = record_request(self.span, self._wire, raw, self.target.secrets)
 
     @guarded
     def note(self, attempt: Attempt, error: BaseException | None = None) -> None:
@@ -151,11 +153,14 @@ class ModelCall:
         dropped = self._handed_out and last is not None and last.end in (None, "abandoned")
         self.span.end(last.last_ns if dropped and last is not None and last.last_ns else None)
         self._attempts.clear()  # they point back here, and hold the bytes
+        self._told = None
 
     @guarded
     def _record_end(self, last: Attempt | None, error: BaseException | None) -> None:
         if not self.span.is_recording():
             return
+        if self._told is not None:
+            self._told.remember(self.span)
         cause = error or (last.error if last is not None else None)
         fault = "" if last is None else self._record_answer(last)
         if cause is not None:

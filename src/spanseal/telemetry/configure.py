@@ -21,7 +21,7 @@ from opentelemetry.instrumentation.threading import (  # pyright: ignore[reportM
 from spanseal.effects import Effects
 from spanseal.errors import SettingsError, UsageError
 from spanseal.settings import Settings, load_settings, sealer_token, state_dir, traces_url
-from spanseal.telemetry.active import Active, Capture, activate, active
+from spanseal.telemetry.active import Active, Capture, History, activate, active
 from spanseal.telemetry.folder_export import FolderExport
 from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.open_calls import drain
@@ -32,6 +32,7 @@ from spanseal.telemetry.spool import Spool
 
 _EXIT_SECONDS: Final = 5.0
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:[0-9]{1,5}(/.*)?")
+_CARRIED: Final = ("service_name", "export", "capture", "history", "config")
 _log = logging.getLogger("spanseal")
 
 
@@ -42,6 +43,7 @@ class _Asked:
     service_name: str | None
     export: str | None
     capture: str | None
+    history: str | None
     config: str | None
     effects: int
 
@@ -62,6 +64,7 @@ def configure(
     *,
     export: str | Path | None = None,
     capture: Capture | None = None,
+    history: History | None = None,
     config: str | Path | None = None,
     effects: Effects | None = None,
 ) -> None:
@@ -71,7 +74,9 @@ def configure(
     ``SPANSEAL_EXPORT`` or the standard ``OTEL_EXPORTER_OTLP_*`` variables say, and nothing if they say nothing.
     ``capture`` is ``full`` or ``off``; by default full for a folder on this machine, off for what leaves it or goes
     through a provider that somebody else set up, unless ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` asks
-    for content. ``config`` names a ``spanseal.toml``; none is ever looked for.
+    for content. ``history`` is ``full`` (the default) or ``delta``: inside a run a call records only the messages that
+    are new since an earlier call, which spanseal's reader restores exactly and other viewers show as they are; n turns
+    then cost O(n) bytes instead of O(n²). ``config`` names a ``spanseal.toml``; none is ever looked for.
 
     Runs are carried into threads, thread pools and process pools, unless ``SPANSEAL_THREADS=off`` (or ``threads``
     in the file) says no. A second call that asks for the same does nothing; one that asks for something else raises
@@ -86,7 +91,7 @@ def configure(
     """
     _refuse_misfits(service_name, effects)
     target, file = _text(export, "export"), _text(config, "config")
-    asked = _Asked(service_name, _absolute(target), capture, _absolute(file), id(effects) if effects else 0)
+    asked = _Asked(service_name, _absolute(target), capture, history, _absolute(file), id(effects) if effects else 0)
     if _state.asked is not None:
         if asked != _state.asked:
             raise UsageError("configure() was called before with other arguments; call shutdown() first to change them")
@@ -94,12 +99,15 @@ def configure(
     settings = load_settings(file=file)
     if capture not in (None, "off", "full"):
         raise SettingsError(f"configure(capture=…): {capture!r} is not one of off, full")
+    if history not in (None, "full", "delta"):
+        raise SettingsError(f"configure(history=…): {history!r} is not one of full, delta")
     plan = _Plan.of(settings, target, capture)
+    plan = replace(plan, history=history or settings.history)
     installed = install(service_name or settings.service_name or "unknown_service:python", settings)
     _switch_on(plan, installed, settings, effects or Effects())
     _state.asked, _state.installed = asked, installed
     if settings.threads:
-        carry(configure, {name: getattr(asked, name) for name in ("service_name", "export", "capture", "config")})
+        carry(configure, {name: getattr(asked, name) for name in _CARRIED})
     if not _state.at_exit:
         _state.at_exit = True
         atexit.register(shutdown)
@@ -147,6 +155,7 @@ class _Plan:
     url: str | None = None
     asked_for_export: bool = False
     capture: Capture | None = None
+    history: History = "full"
 
     @classmethod
     def of(cls, settings: Settings, export: str | None, capture: Capture | None) -> _Plan:
@@ -189,6 +198,7 @@ def _switch_on(plan: _Plan, installed: Installed, settings: Settings, effects: E
             provider=installed.provider,
             ledger=ledger,
             configured=True,
+            history=plan.history,
         )
     )
 

@@ -53,6 +53,11 @@ def plain_text(text: str) -> str:
     return redact(mend_text(text))
 
 
+def fits(text: str) -> bool:
+    """Whether a content value of this text is recorded as it is."""
+    return _bounded(text, active().max_value_bytes) is text
+
+
 def _bounded(text: str, limit: int) -> str:
     if len(text) * 4 <= limit:  # no character takes more than four bytes
         return text

@@ -22,6 +22,7 @@ from opentelemetry.trace import SpanContext
 from spanseal import __version__
 from spanseal.effects import Effects
 from spanseal.genai import semconv
+from spanseal.records.history import Bases
 from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, run_of, with_run
 from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.sink import Complaints, Sink, nanoseconds
@@ -102,6 +103,12 @@ class LedgerProcessor(SpanProcessor):
         entry.sealed = True
         span.set_attribute(semconv.MANIFEST, text)
         return end
+
+    def bases_of(self, span: trace.Span) -> Bases | None:
+        """The calls that this span, under way here, may build its history on; None outside of a run."""
+        where = span.get_span_context()
+        entry = self._open.get((where.trace_id, where.span_id))
+        return None if entry is None or entry.state is None else entry.state.bases
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         """True if every sink has delivered everything."""
@@ -207,7 +214,7 @@ class LedgerProcessor(SpanProcessor):
                 end, status = nanoseconds(span.end_time), span.status.status_code.value
                 state.end(entry.seq, where.span_id, nanoseconds(span.start_time), end, status)
             if entry.root:
-                state.closed = True
+                state.close()
             due = state.closed and state.uncovered and (not state.open or (entry.root and not entry.sealed))
             if not due:
                 state.free()

@@ -19,6 +19,7 @@ from opentelemetry.context import Context
 
 from spanseal.effects import Effects
 from spanseal.records import ledger
+from spanseal.records.history import Bases
 
 _RUN: Final = otel_context.create_key("spanseal-run")
 
@@ -46,12 +47,14 @@ class RunState:
     """One run as one writer sees it.
 
     ``pending`` is True until the root span of a run that we opened ourselves has started; ``closed`` once the root has
-    ended (or lies in another process): from then on further spans are covered by manifest spans.
+    ended (or lies in another process): from then on further spans are covered by manifest spans. ``bases`` are the
+    calls that later ones may build on, until then.
     """
 
     __slots__ = (
         "_counter",
         "_rows",
+        "bases",
         "children",
         "closed",
         "context",
@@ -68,6 +71,7 @@ class RunState:
         self.children: list[str] = []
         self.writer: Writer | None = None
         self.closed = False
+        self.bases: Bases | None = Bases()
         self._reset()
 
     def belong_to(self, writer: Writer) -> None:
@@ -75,9 +79,15 @@ class RunState:
         if self.writer is writer:
             return
         if self.writer is not None:
-            self.closed, self.children = True, []
+            self.close()
+            self.children = []
             self._reset()
         self.writer = writer
+
+    def close(self) -> None:
+        """The root has ended, or lies in another process."""
+        self.closed = True
+        self.bases = None  # nobody would say when to give them free
 
     def start(self, span_id: int, start: int) -> int:
         """Number a span that starts now (nanoseconds); returns its seq."""

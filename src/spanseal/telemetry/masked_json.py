@@ -23,7 +23,17 @@ def masked_list(items: Sequence[Any]) -> str:
     >>> masked_list([{"a": 1}, "Bearer abcdefghijkl"])
     '[{"a":1},"[redacted:bearer:19]"]'
     """
-    return "[" + ",".join([_masked(render(item)) for item in items]) + "]"
+    return as_array(masked_items(items))
+
+
+def masked_items(items: Sequence[Any]) -> list[str]:
+    """Each item as JSON, compact, masked. Raises ValueError or TypeError for what is not JSON."""
+    return [_masked(render(item)) for item in items]
+
+
+def as_array(texts: Sequence[str]) -> str:
+    """The JSON array of items that are JSON already."""
+    return "[" + ",".join(texts) + "]"
 
 
 def _masked(text: str) -> str:

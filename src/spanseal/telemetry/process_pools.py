@@ -104,7 +104,7 @@ def _context(carried: _Carried) -> Context:
 def _state_of(run: RunContext) -> RunState:
     """One state per run, so that this worker's tasks share one numbering; its root lies in another process."""
     state = _runs.pop(run.run_id, None) or RunState(run)
-    state.closed = True
+    state.close()
     _runs[run.run_id] = state
     if len(_runs) > _MOST_RUNS:
         _runs.popitem(last=False)

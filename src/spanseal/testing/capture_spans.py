@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
 from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES
-from spanseal.telemetry.active import Active, Capture, activate
+from spanseal.telemetry.active import Active, Capture, History, activate
 from spanseal.telemetry.encode import LineEncoder
 from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.providers import RecordAll
@@ -76,6 +76,7 @@ class Captured:
 def capture_spans(
     *,
     capture: Capture = "full",
+    history: History = "full",
     effects: Effects | None = None,
     sampler: Sampler = ALWAYS_ON,
     max_value_bytes: int = DEFAULT_MAX_VALUE_BYTES,
@@ -98,7 +99,7 @@ def capture_spans(
     captured = Captured(provider)
     ledger = LedgerProcessor(provider, [captured], effects)
     provider.add_span_processor(ledger)
-    now = Active(capture, effects, max_value_bytes, provider, ledger, configured=True)
+    now = Active(capture, effects, max_value_bytes, provider, ledger, configured=True, history=history)
     before = activate(now)
     try:
         yield captured

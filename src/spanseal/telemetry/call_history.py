@@ -1,0 +1,79 @@
+"""Which earlier call of its run a chat span's messages build on, with ``history="delta"``.
+
+Only a call that has ended and was recorded whole is built on: what it says no longer changes. May import genai,
+records, active and content.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+from opentelemetry.trace import Span
+
+from spanseal.genai import semconv as sc
+from spanseal.genai.wire_json import loads_fast
+from spanseal.records.history import Bases, Placed, tail_params
+from spanseal.records.replay_record import Split
+from spanseal.telemetry.active import active
+from spanseal.telemetry.content import fits
+from spanseal.telemetry.masked_json import as_array
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a span tells of its request: the replay record, the messages as JSON; ``placed`` None: in full."""
+
+    record: Split
+    messages: str
+    placed: Placed | None = None
+    bases: Bases | None = None
+
+    def remember(self, span: Span) -> None:
+        """The span ends as it is: later calls may build on it, if it could be recorded whole."""
+        if self.bases is not None and self.placed is not None and fits(self.messages) and fits(self.record.params):
+            self.bases.add(f"{span.get_span_context().span_id:016x}", self.placed)
+
+
+def tell(span: Span, record: Split, sent: Sequence[Any], texts: Sequence[str]) -> Told:
+    """What the span is to tell of the messages ``sent`` on the wire, whose JSON for the attribute are ``texts``.
+
+    In full outside of a run, with ``history="full"``, and where the body itself must be stored.
+    """
+    in_full = Told(record, as_array(texts))
+    if active().history == "full" or not record.params or not texts:
+        return in_full
+    try:
+        return _shortened(span, in_full, sent, texts)
+    except Exception:  # noqa: BLE001 - a fault here may cost bytes, never content
+        _log.debug("a history could not be shortened", exc_info=True)
+        return in_full
+
+
+def _shortened(span: Span, in_full: Told, sent: Sequence[Any], texts: Sequence[str]) -> Told:
+    ledger, record, messages = active().ledger, in_full.record, in_full.messages
+    bases = None if ledger is None else ledger.bases_of(span)
+    if bases is None:
+        return in_full
+    told = [text.encode() + b"\n" + orjson.dumps(item) for text, item in zip(texts, sent, strict=True)]
+    placed = bases.place(told, whole_fits=fits(messages) and fits(record.params))
+    if placed.base:
+        params = orjson.dumps(tail_params(loads_fast(record.params), placed.kept)).decode()
+        record, messages = replace(record, params=params), as_array(texts[placed.kept :])
+    return Told(record, messages, placed, bases)
+
+
+def set_base(span: Span, placed: Placed | None) -> None:
+    """Name the base; where an earlier attempt of the same call named one and this one has none, take it back."""
+    if placed is not None and placed.base:
+        span.set_attribute(sc.HISTORY_BASE, placed.base)
+        span.set_attribute(sc.HISTORY_KEPT, placed.kept)
+        return
+    attributes = getattr(span, "attributes", None)
+    if isinstance(attributes, Mapping) and sc.HISTORY_BASE in attributes:
+        span.set_attribute(sc.HISTORY_BASE, "")
