@@ -12,10 +12,10 @@ from contextlib import contextmanager, nullcontext
 from spanseal.genai import openai_chat
 from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.wire_json import dumps
-from spanseal.telemetry.attempt import Attempt
-from spanseal.telemetry.capture import ModelCall, Target, begin, offering
+from spanseal.telemetry.capture.call import ModelCall, Target, begin, offering
+from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.to_json import to_json
 
 
 class OwnSpan:
@@ -24,7 +24,7 @@ class OwnSpan:
     def __init__(self, provider: str, request: ChatRequest, *, stream: bool, enabled: bool) -> None:
         self._stream = stream
         self._call: ModelCall | None = None
-        self._attempt: Attempt | None = None
+        self._attempt: HttpAttempt | None = None
         self._claims = 0
         self._texts: list[str] = []
         self._model = request.model

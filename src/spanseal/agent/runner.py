@@ -36,7 +36,7 @@ from spanseal.genai.chat_model import ChatModel
 from spanseal.genai.messages import Message
 from spanseal.genai.semconv_messages import messages_to_semconv
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content import set_content
+from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import attempt
 from spanseal.telemetry.run_span import RunSpan, run_span

@@ -14,7 +14,7 @@ from spanseal.control.policy import ControlDecision
 from spanseal.genai import semconv
 from spanseal.genai.plain_json import plain
 from spanseal.genai.state import AgentState
-from spanseal.telemetry.content import set_content
+from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.spans import add_event, open_span, tell
 from spanseal.telemetry.tracing import fail

@@ -19,8 +19,8 @@ from spanseal.genai.wire_json import loads_fast
 from spanseal.records.history import Bases, Placed, tail_params
 from spanseal.records.replay_record import Split
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content import fits
-from spanseal.telemetry.masked_json import as_array
+from spanseal.telemetry.content.attributes import fits
+from spanseal.telemetry.content.masked_json import as_array
 
 _log = logging.getLogger(__name__)
 

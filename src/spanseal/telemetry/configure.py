@@ -22,13 +22,13 @@ from spanseal.effects import Effects
 from spanseal.errors import SettingsError, UsageError
 from spanseal.settings import Settings, load_settings, sealer_token, state_dir, traces_url
 from spanseal.telemetry.active import Active, Capture, History, activate, active
-from spanseal.telemetry.folder_export import FolderExport
+from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.export.folder import FolderExport
+from spanseal.telemetry.export.sink import Sink
+from spanseal.telemetry.export.spool import Spool
 from spanseal.telemetry.ledger_processor import LedgerProcessor
-from spanseal.telemetry.open_calls import drain
 from spanseal.telemetry.process_pools import carry, stop_carrying
 from spanseal.telemetry.providers import Installed, OwnProvider, install
-from spanseal.telemetry.sink import Sink
-from spanseal.telemetry.spool import Spool
 
 _EXIT_SECONDS: Final = 5.0
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:[0-9]{1,5}(/.*)?")

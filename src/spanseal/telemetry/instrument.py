@@ -1,6 +1,6 @@
 """``spanseal.instrument(client)``: an existing model client whose every chat call becomes a span. Reversible.
 
-Only this module, its two helpers for OpenAI and Ollama, and the zero-code entry touch other people's classes.
+Only this module, its two seams (``capture.*_client``) and the zero-code entry touch other people's classes.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from spanseal.errors import UsageError
-from spanseal.telemetry import instrument_ollama, instrument_openai
-from spanseal.telemetry.swap import is_swapped, swap_back
+from spanseal.telemetry.capture import ollama_client as instrument_ollama
+from spanseal.telemetry.capture import openai_client as instrument_openai
+from spanseal.telemetry.capture.class_swap import is_swapped, swap_back
 
 _T = TypeVar("_T")
 

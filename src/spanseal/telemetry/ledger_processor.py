@@ -23,9 +23,9 @@ from spanseal import __version__
 from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.records.history import Bases
+from spanseal.telemetry.export.sink import Complaints, Sink, nanoseconds
 from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, run_of, with_run
 from spanseal.telemetry.metrics import Metrics
-from spanseal.telemetry.sink import Complaints, Sink, nanoseconds
 
 Key: TypeAlias = tuple[int, int]
 _NO_STAMPS: Final[dict[str, str | int | bool]] = {}

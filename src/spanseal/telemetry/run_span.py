@@ -18,10 +18,10 @@ from spanseal.genai import semconv
 from spanseal.genai.messages import Usage
 from spanseal.genai.semconv_usage import usage_attributes
 from spanseal.telemetry.active import Active, active
-from spanseal.telemetry.content import set_content
+from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run
-from spanseal.telemetry.open_calls import drain
 from spanseal.telemetry.tracing import fail, tracer
 
 _BAD: Final = frozenset({"failed", "halted"})

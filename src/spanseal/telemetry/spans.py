@@ -12,7 +12,7 @@ from opentelemetry.util.types import AttributeValue
 
 from spanseal.errors import text_of
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content import plain_text
+from spanseal.telemetry.content.attributes import plain_text
 from spanseal.telemetry.tracing import fail, tracer
 
 

@@ -17,10 +17,10 @@ from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES
 from spanseal.telemetry.active import Active, Capture, History, activate
-from spanseal.telemetry.encode import LineEncoder
+from spanseal.telemetry.export.encode import LineEncoder
+from spanseal.telemetry.export.sink import Stamps
 from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.providers import RecordAll
-from spanseal.telemetry.sink import Stamps
 
 
 class Captured:

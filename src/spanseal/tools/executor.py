@@ -25,7 +25,7 @@ from spanseal.genai.messages import ToolCall
 from spanseal.genai.plain_json import digest
 from spanseal.genai.state import ToolOutcome
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content import set_content
+from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.spans import open_span, tell
 from spanseal.telemetry.tracing import fail
 from spanseal.tools.flow import Flow, Wait, adrive, drive

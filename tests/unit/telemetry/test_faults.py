@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from spanseal.telemetry import content as content_module
-from spanseal.telemetry import folder_export as folder_module
 from spanseal.telemetry import ledger_processor as processor_module
 from spanseal.telemetry import ledger_state as state_module
 from spanseal.telemetry import metrics as metrics_module
 from spanseal.telemetry import run_span as run_module
 from spanseal.telemetry.configure import configure, flush, shutdown
+from spanseal.telemetry.content import attributes as content_module
+from spanseal.telemetry.export import folder as folder_module
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import fail, tracer
 

@@ -1,6 +1,6 @@
 """One model call, one span: begun when the client is called, ended once on every way out. Makes every chat span.
 
-Used by the instrumented clients (``instrument_*.py``) and by :class:`spanseal.adapters.base.LLMAdapter` for models
+Used by the instrumented clients (``*_client``) and by :class:`spanseal.adapters.base.LLMAdapter` for models
 that no instrumented client calls. Nothing here raises into the application. May import genai and records and this
 folder; no model client.
 """
@@ -24,18 +24,16 @@ from opentelemetry.trace import Span, SpanKind
 from spanseal.errors import text_of
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat, wire_format
-from spanseal.telemetry import open_calls
 from spanseal.telemetry.active import active
-from spanseal.telemetry.attempt import Attempt
 from spanseal.telemetry.call_history import Told
-from spanseal.telemetry.call_request import record_request
-from spanseal.telemetry.call_response import record_response
+from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.request import record_request
+from spanseal.telemetry.capture.response import record_response
+from spanseal.telemetry.content.redact import scrubbed
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.redact import scrubbed
 from spanseal.telemetry.run_context import current_attempt
 from spanseal.telemetry.tracing import fail, tracer
-
-drain = open_calls.drain
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class ModelCall:
         self._wire: WireFormat = wire_format(target.format)
         self._clock = active().effects.clock
         self._started = self._clock.monotonic()
-        self._attempts: list[Attempt] = []
+        self._attempts: list[HttpAttempt] = []
         self._sent = b""
         self._told: Told | None = None
         self._handed_out = False
@@ -83,12 +81,12 @@ class ModelCall:
         for key, value in _first(target, model).items():
             self.span.set_attribute(key, value)
 
-    def attempt(self, raw: bytes) -> Attempt:
+    def attempt(self, raw: bytes) -> HttpAttempt:
         """The client sends ``raw`` now (once, or again in a retry)."""
         if raw != self._sent:
             self._sent = raw
             self._record_request(raw)
-        attempt = Attempt(self, len(self._attempts) + 1, self._clock)
+        attempt = HttpAttempt(self, len(self._attempts) + 1, self._clock)
         self._attempts.append(attempt)
         return attempt
 
@@ -98,7 +96,7 @@ class ModelCall:
             self._told = record_request(self.span, self._wire, raw, self.target.secrets)
 
     @guarded
-    def note(self, attempt: Attempt, error: BaseException | None = None) -> None:
+    def note(self, attempt: HttpAttempt, error: BaseException | None = None) -> None:
         """An attempt was answered, or failed without an answer: an event on the span."""
         event: dict[str, Any] = {sc.HTTP_ATTEMPT_NUMBER: attempt.number}
         if attempt.status is not None:
@@ -121,13 +119,13 @@ class ModelCall:
             self._finish(None)
 
     @guarded
-    def body_over(self, attempt: Attempt) -> None:
+    def body_over(self, attempt: HttpAttempt) -> None:
         """A body was read or closed; errors of earlier attempts are the retry's business."""
         if self._handed_out and attempt is self._last:
             self._finish(None)
 
     @guarded
-    def body_dropped(self, attempt: Attempt) -> None:
+    def body_dropped(self, attempt: HttpAttempt) -> None:
         """A body was dropped, maybe by garbage collection."""
         if self._handed_out and attempt is self._last:
             open_calls.drop(self)
@@ -137,7 +135,7 @@ class ModelCall:
         self._finish(None)
 
     @property
-    def _last(self) -> Attempt | None:
+    def _last(self) -> HttpAttempt | None:
         return self._attempts[-1] if self._attempts else None
 
     def _finish(self, error: BaseException | None) -> None:
@@ -156,7 +154,7 @@ class ModelCall:
         self._told = None
 
     @guarded
-    def _record_end(self, last: Attempt | None, error: BaseException | None) -> None:
+    def _record_end(self, last: HttpAttempt | None, error: BaseException | None) -> None:
         if not self.span.is_recording():
             return
         if self._told is not None:
@@ -171,7 +169,7 @@ class ModelCall:
         elif fault and last is not None and last.settled_end() in ("complete", "failed"):
             fail(self.span, sc.ERROR_MALFORMED_RESPONSE, fault)
 
-    def _record_answer(self, last: Attempt) -> str:
+    def _record_answer(self, last: HttpAttempt) -> str:
         if last.stream:
             self.span.set_attribute(sc.LLM_STREAM_END, last.settled_end())
             if last.first is not None:

@@ -11,9 +11,9 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from tests.unit.telemetry.wire_world import KINDS, attributes_of, bare_client, stream, whole, world
 
 from spanseal.genai import semconv as sc
-from spanseal.telemetry import open_calls
 from spanseal.telemetry.active import Active, activate
-from spanseal.telemetry.capture import drain
+from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.open_calls import drain
 from spanseal.telemetry.instrument import instrument
 
 

@@ -2,7 +2,7 @@
 
 The client's class is swapped for a subclass of itself: ``request()`` is the logical call, ``_send_request()`` one
 attempt. Resources, ``with_options()``, raw and streaming responses and ``client.post`` all pass through the two. Other
-endpoints pass untouched. May import capture and tee; takes the client's class from the client, imports no openai.
+endpoints pass untouched. May import the siblings; takes the client's class from the client, imports no openai.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 from spanseal.genai import openai_chat, semconv
 from spanseal.genai.wire_json import as_map
-from spanseal.telemetry.attempt import Attempt
-from spanseal.telemetry.call_request import model_of
-from spanseal.telemetry.capture import ModelCall, Target, begin, current, current_call
+from spanseal.telemetry.capture.call import ModelCall, Target, begin, current, current_call
+from spanseal.telemetry.capture.class_swap import swapped_class
+from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.request import model_of
+from spanseal.telemetry.capture.response_tee import answered
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.swap import swapped_class
-from spanseal.telemetry.tee import answered
 
 
 def swap(client: Any, *, asynchronous: bool) -> None:
@@ -122,6 +122,6 @@ def target_of(client: Any) -> Target:
 
 
 @guarded
-def _attempt(request: Any) -> Attempt | None:
+def _attempt(request: Any) -> HttpAttempt | None:
     call = current_call()
     return None if call is None else call.attempt(request.content)

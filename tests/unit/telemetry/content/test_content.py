@@ -23,9 +23,9 @@ from opentelemetry.trace import StatusCode
 from tests.unit.telemetry.ledger_of import attribute
 
 from spanseal.genai import semconv
-from spanseal.telemetry.content import set_content
-from spanseal.telemetry.redact import redact
-from spanseal.telemetry.to_json import to_json
+from spanseal.telemetry.content.attributes import set_content
+from spanseal.telemetry.content.redact import redact
+from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.tracing import fail, tracer
 from spanseal.testing import capture_spans
 
@@ -82,8 +82,8 @@ CASES: list[tuple[Any, str]] = [
     (Model(name="n", at=datetime.date(2026, 1, 2)), '{"name":"n","at":"2026-01-02"}'),
     (OrderedDict([("b", 1), ("a", 2)]), '{"b":1,"a":2}'),
     (CYCLE, '{"a":1,"me":"<cycle>"}'),
-    ([Hostile()], '["<tests.unit.telemetry.test_content.Hostile>"]'),
-    ({Hostile(): 1}, '{"<tests.unit.telemetry.test_content.Hostile>":1}'),
+    ([Hostile()], '["<tests.unit.telemetry.content.test_content.Hostile>"]'),
+    ({Hostile(): 1}, '{"<tests.unit.telemetry.content.test_content.Hostile>":1}'),
 ]
 
 

@@ -1,7 +1,7 @@
-"""A response body that reports to an :class:`Attempt` what passes through it, for httpx and httpx2 alike.
+"""A response body that reports to an :class:`HttpAttempt` what passes through it, for httpx and httpx2 alike.
 
 Iterators are classes, not generators: a generator that is dropped closes itself in garbage collection and hides how
-the reading ended. May import attempt and guard, but no HTTP library: the base class comes from the stream itself.
+the reading ended. May import http_attempt and guard, but no HTTP library: the base class comes from the stream itself.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Iterator
 from functools import cache
 from typing import Any
 
-from spanseal.telemetry.attempt import Attempt
+from spanseal.telemetry.capture.http_attempt import HttpAttempt
 from spanseal.telemetry.guard import guarded
 
 
-def teed(stream: Any, attempt: Attempt, *, asynchronous: bool) -> Any:
+def teed(stream: Any, attempt: HttpAttempt, *, asynchronous: bool) -> Any:
     """``stream`` with everything that is read from it reported to ``attempt``; of the same library's stream class."""
     name = "AsyncByteStream" if asynchronous else "SyncByteStream"
     base = next(found for found in type(stream).__mro__ if found.__name__ == name)
@@ -22,7 +22,7 @@ def teed(stream: Any, attempt: Attempt, *, asynchronous: bool) -> Any:
 
 
 @guarded
-def answered(attempt: Attempt, response: Any, *, stream: bool, asynchronous: bool) -> None:
+def answered(attempt: HttpAttempt, response: Any, *, stream: bool, asynchronous: bool) -> None:
     """The head of ``response`` has come: note it and let the body pass by ``attempt``."""
     attempt.answered(response.status_code, response.headers, stream=stream)
     attempt.call.note(attempt)
@@ -39,7 +39,7 @@ def _tee_class(base: type, asynchronous: bool) -> Any:
 
 
 class _Tee:
-    def __init__(self, stream: Any, attempt: Attempt) -> None:
+    def __init__(self, stream: Any, attempt: HttpAttempt) -> None:
         self._stream = stream
         self._attempt = attempt
         self._read = False
@@ -83,7 +83,7 @@ class _AsyncTee(_Tee):
 
 
 class _SyncReader:
-    def __init__(self, source: Iterator[bytes], attempt: Attempt, keep: bool) -> None:
+    def __init__(self, source: Iterator[bytes], attempt: HttpAttempt, keep: bool) -> None:
         self._source = source
         self._keep = keep
         self._attempt = attempt
@@ -113,7 +113,7 @@ class _SyncReader:
 class _AsyncReader:
     """httpx2 asks whether the iterator is an asynchronous generator, so it has a generator's methods too."""
 
-    def __init__(self, source: Any, attempt: Attempt, keep: bool) -> None:
+    def __init__(self, source: Any, attempt: HttpAttempt, keep: bool) -> None:
         self._source = source
         self._keep = keep
         self._attempt = attempt

@@ -1,4 +1,4 @@
-"""A list of values as JSON text with keys and tokens masked, item by item. May import content and the wire's JSON.
+"""A list of values as JSON text with keys and tokens masked, item by item. May import attributes and the wire's JSON.
 
 Each turn of a conversation sends all earlier turns again, and looking for secrets costs more than everything else in a
 long one; so items that were found clean are remembered, by hash and length, and not searched again.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from spanseal.genai.wire_json import render
-from spanseal.telemetry.content import plain_text
+from spanseal.telemetry.content.attributes import plain_text
 
 _MOST: Final = 20_000
 _clean: set[tuple[int, int]] = set()

@@ -21,9 +21,9 @@ from opentelemetry.trace import Link, SpanContext
 
 from spanseal.genai import semconv
 from spanseal.genai.wire_json import mend_text
-from spanseal.telemetry.redact import redact
-from spanseal.telemetry.sink import Stamps, nanoseconds
-from spanseal.telemetry.to_json import INT64, nonfinite
+from spanseal.telemetry.content.redact import redact
+from spanseal.telemetry.content.to_json import INT64, nonfinite
+from spanseal.telemetry.export.sink import Stamps, nanoseconds
 
 PREFIX: Final = b'{"resourceSpans":['
 SUFFIX: Final = b"]}\n"

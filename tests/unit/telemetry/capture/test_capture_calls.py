@@ -20,7 +20,8 @@ from tests.unit.telemetry.wire_world import KEY, KINDS, Answer, attributes_of, b
 
 from spanseal.genai import semconv as sc
 from spanseal.records.replay_read import rebuild
-from spanseal.telemetry import call_request, capture
+from spanseal.telemetry.capture import call as capture
+from spanseal.telemetry.capture import request as call_request
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.run_context import attempt
 

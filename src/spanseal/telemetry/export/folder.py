@@ -1,4 +1,4 @@
-"""Export into a folder: one file per process, one OTLP JSON line per ended span. May import encode and sink.
+"""Export into a folder: one file per process, one OTLP JSON line per ended span. May import encode, sink, span_file.
 
 A line is in the operating system's hands (one ``write(2)`` on an ``O_APPEND`` file) before the span's ``end()``
 returns, so a crash or kill of the process loses no ended span. The file is ``spans-<utc>-<pid>-<n>.jsonl``.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from pathlib import Path
 
 from opentelemetry.sdk.trace import ReadableSpan
 
-from spanseal.telemetry.encode import LineEncoder
-from spanseal.telemetry.sink import Complaints, Stamps
+from spanseal.telemetry.export.encode import LineEncoder
+from spanseal.telemetry.export.sink import Complaints, Stamps
+from spanseal.telemetry.export.span_file import new_path, write_all
 
 _FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
@@ -46,7 +46,7 @@ class FolderExport:
             with self._lock:
                 if self._fd < 0:
                     self.folder.mkdir(parents=True, exist_ok=True)
-                    self._fd = new_file(self.folder, "spans")
+                    self._fd = new_file(self.folder)
                 self._write(line)
         except OSError as error:
             self.complaints.count("lost")
@@ -110,22 +110,6 @@ class FolderExport:
         )
 
 
-def new_file(folder: Path, kind: str) -> int:
-    """Open a new file ``<kind>-<utc>-<pid>-<n>.jsonl`` for appending; raises OSError."""
-    return os.open(new_path(folder, kind), _FLAGS, 0o600)
-
-
-def new_path(folder: Path, kind: str) -> Path:
-    """A path that no other process uses and this one has not used yet."""
-    stem = f"{kind}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}"
-    number = 0
-    while (path := folder / f"{stem}-{number}.jsonl").exists():
-        number += 1
-    return path
-
-
-def write_all(fd: int, data: bytes) -> None:
-    """Write everything; the first ``write(2)`` nearly always takes it whole."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+def new_file(folder: Path) -> int:
+    """Open a new file of this process for appending; raises OSError."""
+    return os.open(new_path(folder), _FLAGS, 0o600)

@@ -1,4 +1,4 @@
-"""The files of a spool: segments that their process holds a lock on, and segments of dead processes. Standard library.
+"""The files of a spool: segments that their process holds a lock on, and those of dead processes. May import span_file.
 
 A segment ``spans-<utc>-<pid>-<n>.jsonl`` holds lines in order of writing; ``….pos`` beside it says in decimal how many
 of its bytes were delivered. Whoever works on a segment holds ``flock`` on it, which the system releases when a process
@@ -13,7 +13,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from spanseal.telemetry.folder_export import new_path, write_all
+from spanseal.telemetry.export.span_file import new_path, write_all
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class Segment:
 def create(folder: Path) -> Segment:
     """A new segment of this process, locked before it has its name. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = new_path(folder, "spans")
+    path = new_path(folder)
     hidden = path.with_suffix(".new")
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
     fd = os.open(hidden, flags, 0o600)

@@ -14,8 +14,8 @@ from tests.unit.telemetry.processes import KILLED, agent, spans_in
 
 from spanseal.genai import semconv
 from spanseal.records.ledger import Row, check_rows, decode_manifest
-from spanseal.telemetry import folder_export
-from spanseal.telemetry.folder_export import FolderExport
+from spanseal.telemetry.export import folder as folder_export
+from spanseal.telemetry.export.folder import FolderExport
 from spanseal.telemetry.tracing import tracer
 from spanseal.testing import capture_spans
 

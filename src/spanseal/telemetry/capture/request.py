@@ -18,9 +18,9 @@ from spanseal.genai.wire_json import JsonObject, as_list, as_map, is_map, loads,
 from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
 from spanseal.telemetry.call_history import Told, set_base, tell
-from spanseal.telemetry.content import set_content
-from spanseal.telemetry.masked_json import masked_items, masked_list
-from spanseal.telemetry.redact import without_keys
+from spanseal.telemetry.content.attributes import set_content
+from spanseal.telemetry.content.masked_json import masked_items, masked_list
+from spanseal.telemetry.content.redact import without_keys
 
 _SALT: Final = token_bytes(32)
 """Lives in this process only: digests can be compared within it and tell nothing outside."""

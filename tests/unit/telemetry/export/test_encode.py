@@ -18,7 +18,7 @@ from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, SpanKind, S
 from opentelemetry.trace import set_span_in_context as in_context
 
 from spanseal.records.otlp import parse_line
-from spanseal.telemetry.encode import LineEncoder, batch
+from spanseal.telemetry.export.encode import LineEncoder, batch
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 LEAF: Any = st.one_of(

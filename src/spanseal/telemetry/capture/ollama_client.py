@@ -2,7 +2,7 @@
 
 A streaming call sends nothing before its generator is read, maybe elsewhere, so the context of the call travels in the
 request's ``extensions`` to the client's own HTTP client, whose class is swapped too; ``send()`` opens the call. The
-generators stay the client's own. May import capture and tee; takes the classes from the client, imports no ollama.
+generators stay the client's own. May import the siblings; takes the classes from the client, imports no ollama.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from opentelemetry import context as otel_context
 
 from spanseal.genai import ollama_chat
 from spanseal.genai.wire_json import loads_fast
-from spanseal.telemetry.attempt import Attempt
-from spanseal.telemetry.call_request import model_of
-from spanseal.telemetry.capture import ModelCall, Target, begin, current
+from spanseal.telemetry.capture.call import ModelCall, Target, begin, current
+from spanseal.telemetry.capture.class_swap import swapped_class
+from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.request import model_of
+from spanseal.telemetry.capture.response_tee import answered
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.swap import swapped_class
-from spanseal.telemetry.tee import answered
 
 _CONTEXT: Final = "spanseal.context"
 
@@ -123,11 +123,11 @@ def _begin(request: Any) -> ModelCall | None:
 
 
 @guarded
-def _attempt(call: ModelCall, request: Any) -> Attempt:
+def _attempt(call: ModelCall, request: Any) -> HttpAttempt:
     return call.attempt(request.content)
 
 
-def _failed(attempt: Attempt, error: BaseException) -> None:
+def _failed(attempt: HttpAttempt, error: BaseException) -> None:
     if attempt.status is None:
         attempt.call.note(attempt, error)
     attempt.call.settle(error)

@@ -9,8 +9,8 @@ from opentelemetry.trace import Span
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, render
-from spanseal.telemetry.content import set_content
-from spanseal.telemetry.redact import without_keys
+from spanseal.telemetry.content.attributes import set_content
+from spanseal.telemetry.content.redact import without_keys
 
 
 def record_response(

@@ -16,12 +16,12 @@ from typing import Final
 
 from opentelemetry.sdk.trace import ReadableSpan
 
-from spanseal.telemetry import spool_files
-from spanseal.telemetry.encode import LineEncoder
-from spanseal.telemetry.otlp_http import OtlpHttp, without_secrets
-from spanseal.telemetry.sender import Sender
-from spanseal.telemetry.sink import Complaints, Stamps
-from spanseal.telemetry.spool_files import Segment
+from spanseal.telemetry.export import spool_files
+from spanseal.telemetry.export.encode import LineEncoder
+from spanseal.telemetry.export.otlp_http import OtlpHttp, without_secrets
+from spanseal.telemetry.export.sender import Sender
+from spanseal.telemetry.export.sink import Complaints, Stamps
+from spanseal.telemetry.export.spool_files import Segment
 
 SEGMENT_BYTES: Final = 16 * 1024 * 1024
 

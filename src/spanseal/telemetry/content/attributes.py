@@ -17,8 +17,8 @@ from opentelemetry.trace import Span
 from spanseal.genai import semconv
 from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.active import active
-from spanseal.telemetry.redact import redact
-from spanseal.telemetry.to_json import to_json
+from spanseal.telemetry.content.redact import redact
+from spanseal.telemetry.content.to_json import to_json
 
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def set_content(span: Span, key: str, value: Any, *, masked: bool = False) -> No
     A ``str`` is recorded as it is (it is text, or JSON that is already rendered); every other value becomes JSON text
     first. Lone surrogates become U+FFFD, keys and tokens ``[redacted:class:length]``. A value larger than
     ``max_value_bytes`` is replaced by ``{"spanseal.omitted": {"bytes": n, "sha256": "…"}}``. ``masked`` says that the
-    caller has done the masking (:mod:`spanseal.telemetry.masked_json`).
+    caller has done the masking (:mod:`spanseal.telemetry.content.masked_json`).
 
     >>> from opentelemetry.trace import INVALID_SPAN
     >>> set_content(INVALID_SPAN, "gen_ai.input.messages", [{"role": "user", "parts": []}])

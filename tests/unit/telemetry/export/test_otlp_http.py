@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spanseal.telemetry.otlp_http import Answer, OtlpHttp
+from spanseal.telemetry.export.otlp_http import Answer, OtlpHttp
 
 
 class Response:

@@ -16,11 +16,11 @@ from opentelemetry.sdk.trace import ReadableSpan
 from tests.unit.telemetry.processes import wait_for
 
 from spanseal.records.otlp import parse_line
-from spanseal.telemetry import sender, spool_files
-from spanseal.telemetry import spool as spool_module
-from spanseal.telemetry.encode import PREFIX, SUFFIX
-from spanseal.telemetry.otlp_http import Answer
-from spanseal.telemetry.spool import Spool
+from spanseal.telemetry.export import sender, spool_files
+from spanseal.telemetry.export import spool as spool_module
+from spanseal.telemetry.export.encode import PREFIX, SUFFIX
+from spanseal.telemetry.export.otlp_http import Answer
+from spanseal.telemetry.export.spool import Spool
 from spanseal.telemetry.tracing import tracer
 from spanseal.testing import capture_spans
 

@@ -18,12 +18,12 @@ from typing import Final
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
-from spanseal.telemetry import spool_files
-from spanseal.telemetry.encode import PREFIX, SUFFIX, batch
-from spanseal.telemetry.otlp_http import Answer, OtlpHttp
-from spanseal.telemetry.redact import redact
-from spanseal.telemetry.sink import Complaints
-from spanseal.telemetry.spool_files import Segment
+from spanseal.telemetry.content.redact import redact
+from spanseal.telemetry.export import spool_files
+from spanseal.telemetry.export.encode import PREFIX, SUFFIX, batch
+from spanseal.telemetry.export.otlp_http import Answer, OtlpHttp
+from spanseal.telemetry.export.sink import Complaints
+from spanseal.telemetry.export.spool_files import Segment
 
 BATCH_BYTES: Final = 2 * 1024 * 1024
 _GATHER: Final = 0.2  # seconds that a wake-up waits for company

@@ -1,6 +1,6 @@
 """One HTTP attempt of a model call: collects the bytes as they come and knows how they ended.
 
-The tee (``tee.py``) reports to it; the call (``capture.py``) reads it. May import guard, decode_body, the wire's JSON.
+The tee (``response_tee``) reports to it; the call (``call``) reads it. May import guard, decode_body, the wire's JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from spanseal.effects import Clock
 from spanseal.genai.wire_json import loads_fast
-from spanseal.telemetry.decode_body import decoded
+from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.guard import guarded
 
 End: TypeAlias = Literal["complete", "partial", "failed", "abandoned"]
@@ -24,12 +24,12 @@ _STOPS: Final = (KeyboardInterrupt, SystemExit)
 
 
 class AttemptedCall(Protocol):
-    """The call that an attempt belongs to (``capture.ModelCall``)."""
+    """The call that an attempt belongs to (``call.ModelCall``)."""
 
     ambient: BaseException | None
     """What the program was handling already when the call returned."""
 
-    def note(self, attempt: Attempt, error: BaseException | None = None) -> object:
+    def note(self, attempt: HttpAttempt, error: BaseException | None = None) -> object:
         """The attempt was answered, or failed without an answer."""
         ...
 
@@ -37,16 +37,16 @@ class AttemptedCall(Protocol):
         """The client's call returned or raised."""
         ...
 
-    def body_over(self, attempt: Attempt) -> object:
+    def body_over(self, attempt: HttpAttempt) -> object:
         """The body was read or closed."""
         ...
 
-    def body_dropped(self, attempt: Attempt) -> object:
+    def body_dropped(self, attempt: HttpAttempt) -> object:
         """The body was dropped, maybe by garbage collection: only queue."""
         ...
 
 
-class Attempt:
+class HttpAttempt:
     """The bytes of one attempt. ``end`` is None while it is under way; ``error`` what broke it."""
 
     def __init__(self, call: AttemptedCall, number: int, clock: Clock) -> None:
@@ -149,7 +149,7 @@ class Attempt:
         body = self.body() if self.stream else None
         return body is not None and b"[DONE]" in body[-64:]
 
-    def _over(self, end: End, error: BaseException | None, tell: Callable[[Attempt], object]) -> None:
+    def _over(self, end: End, error: BaseException | None, tell: Callable[[HttpAttempt], object]) -> None:
         if self.end is None:
             self.end, self.error = end, error
             tell(self)
