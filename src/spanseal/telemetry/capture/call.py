@@ -25,8 +25,8 @@ from spanseal.errors import text_of
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat, wire_format
 from spanseal.telemetry.active import active
-from spanseal.telemetry.call_history import Told
 from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.history import Told
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.request import record_request
 from spanseal.telemetry.capture.response import record_response

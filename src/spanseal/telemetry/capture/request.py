@@ -1,6 +1,6 @@
 """What a chat span says about its request, from the bytes that left the client.
 
-May import genai, records, active, call_history, content and redact.
+May import genai, records, history, active, content and redact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_list, as_map, is_map, loads, loads_fast
 from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
-from spanseal.telemetry.call_history import Told, set_base, tell
+from spanseal.telemetry.capture.history import Told, set_base, tell
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.masked_json import masked_items, masked_list
 from spanseal.telemetry.content.redact import without_keys
