@@ -83,7 +83,9 @@ class Bases:
         return Placed(base.name, kept, marks, base.placed.keyframe, base.placed.apart + new)
 
     def add(self, name: str, placed: Placed) -> None:
-        """From now on the call ``name``, recorded as ``placed``, is a base."""
+        """From now on the call ``name``, recorded as ``placed``, is a base; one of more than 65,536 messages is none."""
+        if len(placed.marks) > _MOST_BYTES:
+            return
         bases = (*self._bases[1 - _MOST_BASES :], _Base(name, placed))
         size = sum(len(base.placed.marks) for base in bases)
         first = 0

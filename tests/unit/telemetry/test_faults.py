@@ -95,7 +95,7 @@ def test_the_list_above_is_complete_for_the_ledger() -> None:
         "_fault",
         "_reset",
         "size",
-        "bases_of",  # asked by model calls only: test_call_history
+        "bases_of",  # asked by model calls only: test_capture_history
     }
     listed = {name for owner, name in TARGETS if inspect.isclass(owner)} | reached_through
     for module in (processor_module, state_module):
