@@ -7,7 +7,7 @@ UTF-8 preceded by its length in one / two bytes; each record has exactly one enc
     1 span      = 16 trace id | 8 span id | text8 scope | u8 flags (1 conflict, 2 without content)
                   | 32 SHA-256 of the skeleton record | u16 slices | 32 root over the slices' commitments
     2 batch     = u64 time, ns UTC | u32 leaves of the frame (this one included) | u32 duplicates skipped
-                  | 32 SHA-256 of the frame's body | u16 ranges
+                  | 32 SHA-256 of the frame's body | u64 size | 32 root | u16 ranges
                   | ranges x ( text8 source | u64 start | u64 end | u32 lines | u8 checkable (0, 1) | 32 salted hash )
     3 (reserved for run manifests)
     4 redaction = u64 time | text8 scope | u8 action (1 content key destroyed) | text16 reason | text16 actor
@@ -17,10 +17,11 @@ UTF-8 preceded by its length in one / two bytes; each record has exactly one enc
     7 unparsable= text8 scope | u32 length of the line | u32 offset where reading stopped | 32 root over its one slice
 
 Leaf 0 is the key event that opens the log. The batch leaf is the last of its frame and binds the frame's body
-(``segment``). A span leaf *without content* (its scope was erased before it came) has an all-zero root; a range that
-covers such a span is not checkable and has an all-zero hash. A range's bytes are its lines with their line feeds, as
-they stood in the source. Slice numbers: 0 is the context (resource, scope and
-their schema URLs), then the span's private values in order. Pure.
+(``segment``); its size and root are the last head published when the frame was made (0 and zeros: none yet), so that
+the history of heads is sealed too. A span leaf *without content* (its scope was erased before it came) has an all-zero
+root; a range that covers such a span is not checkable and has an all-zero hash. A range's bytes are its lines with
+their line feeds, as they stood in the source. Slice numbers: 0 is the context (resource, scope and their schema URLs),
+then the span's private values in order. Pure.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ EVENT_OPENED: Final = 1
 EVENT_KEYS_CHANGED: Final = 2
 
 _SPAN_TAIL: Final = struct.Struct(">B32sH32s")
+_BATCH: Final = struct.Struct(">BBQII32sQ32sH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,14 @@ class InputRange:
 
 @dataclass(frozen=True, slots=True)
 class BatchLeaf:
-    """Kind 2: closes a frame: when it was sealed, from which input bytes, and the digest of the frame's body."""
+    """Kind 2: closes a frame: when and after which head it was sealed, its input bytes, and its body's digest."""
 
     time: int
     leaves: int
     duplicates: int
     body: bytes
+    head_size: int
+    head_root: bytes
     ranges: tuple[InputRange, ...]
 
 
@@ -205,10 +209,8 @@ def _encode_span(leaf: SpanLeaf) -> bytes:
 def _encode_batch(leaf: BatchLeaf) -> bytes:
     if len(leaf.ranges) > MAX_RANGES:
         raise FormatError(f"{len(leaf.ranges)} input ranges in one batch, at most {MAX_RANGES}")
-    head = struct.pack(
-        ">BBQII32sH", VERSION, KIND_BATCH, leaf.time, leaf.leaves, leaf.duplicates, leaf.body, len(leaf.ranges)
-    )
-    return head + b"".join(
+    fields = (leaf.time, leaf.leaves, leaf.duplicates, leaf.body, leaf.head_size, leaf.head_root, len(leaf.ranges))
+    return _BATCH.pack(VERSION, KIND_BATCH, *fields) + b"".join(
         pack_text8(item.source, "source")
         + struct.pack(">QQIB32s", item.start, item.end, item.lines, item.checkable, item.hash)
         for item in leaf.ranges
@@ -246,10 +248,12 @@ def _read_range(cursor: Cursor) -> InputRange:
 
 def _read_batch(cursor: Cursor) -> BatchLeaf:
     time, leaves, duplicates, body = cursor.u64(), cursor.u32(), cursor.u32(), cursor.take(32)
-    count = cursor.u16()
+    size, root, count = cursor.u64(), cursor.take(32), cursor.u16()
+    if not size and root != ZERO32:
+        raise FormatError("batch leaf: no head before it, yet the root of one")
     if count > MAX_RANGES:
         raise FormatError(f"batch leaf: {count} input ranges, at most {MAX_RANGES}")
-    return BatchLeaf(time, leaves, duplicates, body, tuple(_read_range(cursor) for _ in range(count)))
+    return BatchLeaf(time, leaves, duplicates, body, size, root, tuple(_read_range(cursor) for _ in range(count)))
 
 
 def _read_redaction(cursor: Cursor) -> RedactionLeaf:

@@ -34,6 +34,7 @@ from spanseal.audit.segment import (
     encode_skeleton,
 )
 from spanseal.audit.segment_slices import GroupBuilder, frame_context
+from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.effects import Effects
 from spanseal.records.otlp import CutSpan
 
@@ -78,14 +79,15 @@ class _Range:
 
 
 class FrameBuilder:
-    """Collects the leaves of one frame that begins at leaf ``first``.
+    """Collects the leaves of one frame that begins at leaf ``first``; ``StoreWriter.frame`` makes it.
 
-    ``keys`` has the key of every scope that will be named; None for an erased one, whose spans are then sealed
-    without content.
+    ``head`` is the head published last, None if there is none yet. ``keys`` has the key of every scope that will be
+    named; None for an erased one, whose spans are then sealed without content.
     """
 
-    def __init__(self, first: int, keys: Mapping[str, bytes | None], effects: Effects) -> None:
+    def __init__(self, first: int, head: Checkpoint | None, keys: Mapping[str, bytes | None], effects: Effects) -> None:
         self._first = first
+        self._head = (head.size, head.root) if head is not None else (0, ZERO32)
         self._keys = keys
         self._effects = effects
         self._entries: list[bytes] = []
@@ -179,7 +181,7 @@ class FrameBuilder:
         body = encode_body(self._skeletons, self._lines, self._digests, groups)
         ranges = tuple(self._close(number, item) for number, item in enumerate(self._ranges))
         time, digest = self._effects.clock.time_ns(), hashlib.sha256(body).digest()
-        batch = BatchLeaf(time, len(self._entries) + 1, self.duplicates, digest, ranges)
+        batch = BatchLeaf(time, len(self._entries) + 1, self.duplicates, digest, *self._head, ranges)
         return BuiltFrame(self._first, (*self._entries, encode_leaf(batch)), body, tuple(self._rows), ranges)
 
     def _group(self, scopes: tuple[str, ...]) -> GroupBuilder:

@@ -15,7 +15,7 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -132,6 +132,10 @@ class StoreWriter:
         with self._guard():
             return self.content_keys.ensure(scopes)
 
+    def frame(self, keys: Mapping[str, bytes | None]) -> FrameBuilder:
+        """Begin the next frame; ``keys`` are of :meth:`keys_for`. To be finished and appended before anything else."""
+        return FrameBuilder(self.size, self._head, keys, self.effects)
+
     def append(self, frame: BuiltFrame) -> None:
         """Store a frame, durable on return; it is not yet under a signed head.
 
@@ -153,14 +157,16 @@ class StoreWriter:
         Raises StoreError if the disk is full (what is stored stays stored; publish again when there is room).
         """
         with self._guard():
-            if self._head is not None and self._head.size == self.size:
-                self._head_files.pay()
-                return self._head
-            head = Checkpoint(self.origin, self.size, self._tiles.root())
-            note = Note(head.text, tuple(signer.sign(head.text) for signer in self._signers)).serialise()
-            self._tiles.flush()
-            self._head_files.publish(note)
-            self._head = head
+            head = self._head
+            if head is None or head.size != self.size:
+                head = Checkpoint(self.origin, self.size, self._tiles.root())
+                note = Note(head.text, tuple(signer.sign(head.text) for signer in self._signers)).serialise()
+                self._tiles.flush()
+                self._head_files.replace(note)
+                self._head = head
+            elif self._head_files.paid:
+                return head
+            self._head_files.pay()
             self._tiles.tidy()
         self._index.commit(head.size, head.root)
         return head
@@ -220,7 +226,7 @@ class StoreWriter:
             raise stop(self.root, f"the head is not signed by {', '.join(unsigned)}")
 
     def _begin_log(self) -> None:
-        builder = FrameBuilder(0, {}, self.effects)
+        builder = self.frame({})
         vkeys = tuple(signer.vkey.text for signer in self._signers)
         builder.add_leaf(KeyEventLeaf(self.effects.clock.time_ns(), EVENT_OPENED, self.origin, vkeys))
         self.append(builder.finish())

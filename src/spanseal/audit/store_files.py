@@ -83,12 +83,16 @@ class HeadFiles:
         self._descriptor = -1
         self._owed = b""
 
-    def publish(self, note: bytes) -> None:
-        """Replace the head, then append it to the history; on the disk when this returns. May be called again."""
+    @property
+    def paid(self) -> bool:
+        """Whether the history has all it should."""
+        return not self._owed
+
+    def replace(self, note: bytes) -> None:
+        """Replace the head, on the disk when this returns; the history, which got the one before, is then owed it."""
         self.pay()
         self._disk.replace(self._root / CHECKPOINT, note)
         self._owed = note + b"\n"
-        self.pay()
 
     def mend(self, keep: int, data: bytes) -> None:
         """Cut the history to ``keep`` bytes and append ``data``."""
@@ -98,7 +102,7 @@ class HeadFiles:
         self.pay()
 
     def pay(self) -> None:
-        """Append what the history lacks."""
+        """Append to the history what it lacks; on the disk when this returns. May be called again."""
         if not self._owed:
             return
         self._open()

@@ -10,6 +10,8 @@ tiles or bundles missing or different    rebuilt from the segments, whose root i
 history without its last head, or with   the head is put there
 holes in it (power loss)
 history with a head newer than the head  STOP: an older head was put back
+history without a head that a batch      STOP: an entry was taken out; a crash takes the last one at most, which is
+names                                    the head
 head larger than the frames, other root  STOP: storage was lost or changed; never signed again
 a whole frame with wrong content         STOP
 =======================================  ==========================================================================
@@ -49,6 +51,8 @@ class Recovered:
     head_note: bytes = b""
     opening: KeyEventLeaf | None = None
     positions: dict[str, int] = field(default_factory=dict[str, int])
+    named: dict[int, int] = field(default_factory=dict[int, int])
+    """Sizes of the heads that batch leaves name, and the first leaf that does."""
     segment: Path | None = None
     torn: tuple[Path, int] | None = None
     index_at: int = -1
@@ -77,7 +81,7 @@ def recover(root: Path, tiles: TileWriter, index: tuple[int, bytes]) -> Recovere
             raise stop(root, f"{placed.path.name} holds leaf {placed.frame.first} where {tiles.size} is due")
         if tiles.size == 0:
             found.opening = _opening(root, entries)
-        _positions(root, placed, found)
+        _batch(root, placed, found)
         tiles.check(entries)
         if tiles.size == index[0] and tiles.root() == index[1]:
             found.index_at = tiles.size
@@ -120,6 +124,9 @@ def read_history_state(root: Path, found: Recovered) -> HistoryState:
             end, last = after, entry.note
     except FormatError as error:
         raise stop(root, f"{HISTORY} is damaged at byte {end} ({error})") from error
+    lost = min(found.named.keys() - {0, found.head.size if found.head else 0, *sizes}, default=0)
+    if lost:
+        raise stop(root, f"the history of heads lacks the one of {lost} leaves, which leaf {found.named[lost]} names")
     if last == found.head_note:
         return HistoryState(tuple(sizes), end, b"", whole=length == end)
     if sizes and found.head and sizes[-1] >= found.head.size:
@@ -173,11 +180,12 @@ def _opening(root: Path, entries: tuple[bytes, ...]) -> KeyEventLeaf:
     return leaf
 
 
-def _positions(root: Path, placed: PlacedFrame, found: Recovered) -> None:
+def _batch(root: Path, placed: PlacedFrame, found: Recovered) -> None:
     try:
         batch = decode_leaf(placed.frame.entries[-1])
     except FormatError as error:
         raise stop(root, f"{placed.path.name}, byte {placed.offset}: batch leaf cannot be read ({error})") from error
     if isinstance(batch, BatchLeaf):
+        found.named.setdefault(batch.head_size, placed.frame.end - 1)
         for item in batch.ranges:
             found.positions[item.source] = item.end

@@ -33,6 +33,7 @@ from spanseal.audit.verify_heads import (
     grown_to,
     read_head,
 )
+from spanseal.audit.verify_named import NamedHeads
 from spanseal.audit.verify_report import Report
 from spanseal.audit.verify_tiles import TileCheck
 from spanseal.errors import FormatError, StoreError
@@ -120,6 +121,7 @@ class _Run:
         self._content, self._report, self._watch = content, report, watch
         self._tiles = TileCheck(root, self.signed, report)
         self._history = HistoryCheck(root, found, report)
+        self._named = NamedHeads(report)
         self._vkeys: tuple[str, ...] = ()
         self._root_there: bytes | None = None
 
@@ -139,8 +141,10 @@ class _Run:
             return
         self._report.covered["leaves"] = size
         root = self._tiles.root()
+        self._named.entry(size - 1, piece.entries[-1])
         if self._history.at(size, root, self._vkeys):
             self._tiles.published(size)
+            self._named.published(size, root)
         self._memory.at(size, root)
         if size == self.signed:
             self._root_there = root
@@ -157,6 +161,8 @@ class _Run:
         elif not self._note:
             self._report.add("empty-store")
         self._history.finish()
+        if self._head is not None and self._root_there == self._head.root and not self._history.failed:
+            self._named.finish()
         self._tiles.finish(self._head.root if self._head else None, self._root_there)
         self._content.finish()
         if self._vkeys and self._head is not None and self._root_there == self._head.root:

@@ -23,6 +23,7 @@ from spanseal.audit.store_scan import (
     segment_first,
 )
 from spanseal.audit.tlog.tiles import ENTRIES, FULL, MAX_ENTRY, TileName, parse_bundle
+from spanseal.audit.verify_named import ends_frame
 from spanseal.audit.verify_report import Report
 from spanseal.errors import FormatError
 
@@ -136,9 +137,10 @@ class FrameWalk:
                 self._report.add("leaf-removed", f"leaves {self._at} to {end - 1}", "no bundle has them either")
                 self.broken = True
                 return
-            piece = Piece(self._at, entries, None)
-            self._at = stop
-            yield piece
+            for part in _frame_by_frame(entries):
+                piece = Piece(self._at, part, None)
+                self._at = piece.end
+                yield piece
 
     def _reference(self, first: int, end: int) -> tuple[bytes, ...] | None:
         """Leaves as the bundles have them; None if any is not there."""
@@ -165,6 +167,15 @@ class FrameWalk:
             except (FormatError, OSError):
                 continue
         return ()
+
+
+def _frame_by_frame(entries: tuple[bytes, ...]) -> Iterator[tuple[bytes, ...]]:
+    """Cut behind every batch leaf, where heads may have been published."""
+    start = 0
+    for at, entry in enumerate(entries, 1):
+        if ends_frame(entry) or at == len(entries):
+            yield entries[start:at]
+            start = at
 
 
 def place(placed: PlacedFrame) -> str:

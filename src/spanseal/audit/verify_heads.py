@@ -136,7 +136,10 @@ class MemoryCheck:
 
 
 class HistoryCheck:
-    """Follows the history of heads while the tree grows; one entry in memory at a time."""
+    """Follows the history of heads while the tree grows; one entry in memory at a time.
+
+    ``failed`` is set, and reported, at the first entry that does not fit; those behind it are not looked at.
+    """
 
     def __init__(self, root: Path, found: FoundHead, report: Report) -> None:
         self._head, self._note, self._report = found.head, found.note, report
@@ -146,7 +149,7 @@ class HistoryCheck:
         self._last = b""
         self._last_size = 0
         self._rest = b""
-        self._failed = False
+        self.failed = False
         self._advance()
 
     def at(self, size: int, root: bytes, vkeys: Sequence[str]) -> bool:
@@ -163,14 +166,14 @@ class HistoryCheck:
                 self._fail(where, f"the head of {size} leaves has another root than the leaves")
                 return published
             if not check_own_signatures(entry.note, vkeys, where, self._report):
-                self._failed, self._next = True, None
+                self.failed, self._next = True, None
                 return published
             self._advance()
         return published
 
     def finish(self) -> None:
         """After the last leaf of the head: the history's last entry must be the head."""
-        if self._failed or self._head is None:
+        if self.failed or self._head is None:
             return
         if self._next is not None:
             size = self._next[1].size
@@ -189,7 +192,7 @@ class HistoryCheck:
 
     def _advance(self) -> None:
         self._next = None
-        if self._failed:
+        if self.failed:
             return
         try:
             entry = next(self._entries, None)
@@ -214,4 +217,4 @@ class HistoryCheck:
 
     def _fail(self, where: str, detail: str) -> None:
         self._report.add("head-history-changed", where, detail)
-        self._failed, self._next = True, None
+        self.failed, self._next = True, None

@@ -95,9 +95,8 @@ class Sealer:
 
     def note_gap(self, source: str, start: int, end: int, reason: str) -> None:
         """Seal that bytes ``start``..``end`` of a source could not be read; published with the next head."""
-        effects = self._writer.effects
-        builder = FrameBuilder(self._writer.size, {}, effects)
-        builder.add_leaf(GapLeaf(effects.clock.time_ns(), source, start, end, reason))
+        builder = self._writer.frame({})
+        builder.add_leaf(GapLeaf(self._writer.effects.clock.time_ns(), source, start, end, reason))
         self._writer.append(builder.finish())
         self._writer.publish()
 
@@ -108,7 +107,7 @@ class Sealer:
             first, second = (self._seal_frame(half) for half in halves)
             return first[0] + second[0], first[1] + second[1], first[2] + second[2]
         keys = self._writer.keys_for(sorted({scope for cut in cuts for scope in cut.scopes}))
-        builder = FrameBuilder(self._writer.size, keys, self._writer.effects)
+        builder = self._writer.frame(keys)
         found = self._writer.find_all(
             (span.trace_id, span.span_id) for cut in cuts if cut.document for span in cut.document.spans
         )

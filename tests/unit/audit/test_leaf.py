@@ -42,9 +42,17 @@ def spans(draw: st.DrawFn) -> SpanLeaf:
     return SpanLeaf(trace, span, draw(short), flags, draw(digest), draw(u16), root)
 
 
+@st.composite
+def batches(draw: st.DrawFn) -> BatchLeaf:
+    size = draw(u64)
+    root = draw(digest) if size else ZERO32
+    inputs = tuple(draw(st.lists(ranges(), max_size=4)))
+    return BatchLeaf(draw(u64), draw(u32), draw(u32), draw(digest), size, root, inputs)
+
+
 leaves = st.one_of(
     spans(),
-    st.builds(BatchLeaf, u64, u32, u32, digest, st.lists(ranges(), max_size=4).map(tuple)),
+    batches(),
     st.builds(RedactionLeaf, u64, short, st.just(1), short, short),
     st.builds(KeyEventLeaf, u64, st.integers(1, 2), short, st.lists(short, max_size=3).map(tuple), st.binary()),
     st.builds(GapLeaf, u64, short, u64, u64, short),
@@ -91,11 +99,18 @@ def test_a_span_without_content_has_no_root() -> None:
         decode_leaf(good[:-1] + b"\x01")
 
 
+def test_a_batch_before_any_head_names_no_root() -> None:
+    good = encode_leaf(BatchLeaf(0, 1, 0, ZERO32, 0, ZERO32, ()))
+    for at in range(58, 90):
+        with pytest.raises(FormatError, match="no head"):
+            decode_leaf(good[:at] + b"\x01" + good[at + 1 :])
+
+
 def test_limits_name_what_is_too_large() -> None:
     item = InputRange("source", 0, 1, 1, True, ZERO32)
     with pytest.raises(FormatError, match=f"at most {MAX_RANGES}"):
-        encode_leaf(BatchLeaf(0, 1, 0, ZERO32, (item,) * (MAX_RANGES + 1)))
+        encode_leaf(BatchLeaf(0, 1, 0, ZERO32, 0, ZERO32, (item,) * (MAX_RANGES + 1)))
     with pytest.raises(FormatError, match="source is 256 bytes"):
         encode_leaf(GapLeaf(0, "x" * 256, 0, 0, ""))
     largest = InputRange("x" * 255, 2**63, 2**64 - 1, 2**32 - 1, True, ZERO32)
-    assert len(encode_leaf(BatchLeaf(0, 1, 0, ZERO32, (largest,) * MAX_RANGES))) < 65_535
+    assert len(encode_leaf(BatchLeaf(0, 1, 0, ZERO32, 0, ZERO32, (largest,) * MAX_RANGES))) < 65_535

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.attacks.store_kit import Kit, document, lines, span
+from tests.attacks.store_kit import Kit, codes, document, lines, span
 
 from spanseal.audit.read import StoreReader
 from spanseal.audit.store_disk import RealDisk
@@ -97,6 +97,12 @@ def lose_power(base: Path, synced: dict[str, int], chance: random.Random) -> Non
             path.write_bytes(lose(data, min(synced.get(name, 0), len(data)), chance))
         elif path.name not in ("checkpoint", "lock"):
             path.unlink() if chance.random() < 0.2 else path.write_bytes(lose(data, 0, chance))
+
+
+def test_between_any_two_writes_of_a_sealer_its_store_is_never_bad(moments: list[Moment]) -> None:
+    for number, moment in enumerate(moments):
+        verdict = Kit(moment.base).verify(content=True)
+        assert codes(verdict) == set(), (number, moment.call)
 
 
 def test_whatever_the_power_took_is_mended_and_nothing_acknowledged_is_lost(

@@ -11,7 +11,6 @@ from tests.attacks.store_kit import Kit, codes, document, lines, span, three_bat
 from spanseal.audit.content_keys import ContentKeys, key_file_name
 from spanseal.audit.leaf import ACTION_KEY_DESTROYED, RedactionLeaf
 from spanseal.audit.read import StoreReader
-from spanseal.audit.segment_build import FrameBuilder
 from spanseal.errors import NotAStoreError
 from spanseal.records.otlp import cut_line, parse_span
 from spanseal.sealer.seal import Sealer
@@ -26,7 +25,7 @@ def kit(tmp_path: Path) -> Kit:
 
 def redact(kit: Kit, scope: str) -> None:
     with kit.open() as writer:
-        builder = FrameBuilder(writer.size, {}, writer.effects)
+        builder = writer.frame({})
         builder.add_leaf(RedactionLeaf(1, scope, ACTION_KEY_DESTROYED, "asked for", "operator"))
         writer.append(builder.finish())
         writer.publish()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanseal.audit import segment, segment_slices
-from spanseal.audit.leaf import BatchLeaf, GapLeaf, encode_leaf
+from spanseal.audit.leaf import ZERO32, BatchLeaf, GapLeaf, encode_leaf
 from spanseal.audit.segment import (
     HEADER,
     Group,
@@ -33,7 +33,7 @@ KEY = bytes(range(32))
 
 
 def _frame(body: bytes = b"body", *, leaves: int | None = None, digest: bytes | None = None) -> bytes:
-    batch = BatchLeaf(1, leaves or 2, 0, digest or hashlib.sha256(body).digest(), ())
+    batch = BatchLeaf(1, leaves or 2, 0, digest or hashlib.sha256(body).digest(), 0, ZERO32, ())
     return encode_frame(7, (encode_leaf(GapLeaf(1, "s", 0, 1, "r")), encode_leaf(batch)), body)
 
 
