@@ -40,6 +40,7 @@ _HOMES = {
     "spanseal.telemetry.configure": ("configure", "flush", "shutdown"),
     "spanseal.telemetry.instrument": ("instrument", "uninstrument"),
     "spanseal.telemetry.run_context": ("bind",),
+    "spanseal.telemetry.run_span": ("RunSpan", "run_span"),
     "spanseal.tools.executor": ("current_call",),
     "spanseal.tools.tool": ("Tool", "tool"),
     "spanseal.verification.check": ("VerificationCheck", "VerificationReport", "VerificationResult"),
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from spanseal.telemetry.configure import configure, flush, shutdown
     from spanseal.telemetry.instrument import instrument, uninstrument
     from spanseal.telemetry.run_context import bind
+    from spanseal.telemetry.run_span import RunSpan, run_span
     from spanseal.tools.executor import current_call
     from spanseal.tools.tool import Tool, tool
     from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult
@@ -98,7 +100,7 @@ __all__ = [  # noqa: RUF022 - in the order of the modules above, not of the alph
     "ChatModel", "ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "ToolSpec", "Usage",
     "AgentState", "ToolOutcome",
     "RecordedCall", "RunReader", "replay_llm_calls",
-    "configure", "flush", "shutdown", "instrument", "uninstrument", "bind",
+    "configure", "flush", "shutdown", "instrument", "uninstrument", "bind", "RunSpan", "run_span",
     "Tool", "tool", "current_call",
     "VerificationCheck", "VerificationReport", "VerificationResult", "VerificationPipeline",
     "CompleteCheck", "ForbiddenPhraseCheck", "JSONSchemaCheck", "MaxLengthCheck", "NotEmptyCheck", "ValidJSONCheck",
