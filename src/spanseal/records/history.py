@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any, Final
 
 import orjson
@@ -54,11 +54,12 @@ class Bases:
     costs bytes and nothing else.
 
     >>> bases = Bases()
-    >>> first = bases.place([b"a long question"])
+    >>> shape = b'{"role":{"$":"role"},"content":{"$":"0.content"}}'
+    >>> first = bases.place(["a long question"], [shape])
     >>> first.base, first.kept
     ('', 0)
     >>> bases.add("span-1", first)
-    >>> second = bases.place([b"a long question", b"answer"])
+    >>> second = bases.place(["a long question", "answer"], [shape, shape])
     >>> second.base, second.kept
     ('span-1', 1)
     """
@@ -68,13 +69,13 @@ class Bases:
     def __init__(self) -> None:
         self._bases: tuple[_Base, ...] = ()
 
-    def place(self, texts: Sequence[bytes], *, whole_fits: bool = True) -> Placed:
-        """Where the history of these messages (each as the bytes that decide whether two are the same) belongs.
+    def place(self, texts: Sequence[str], shapes: Sequence[bytes], *, whole_fits: bool = True) -> Placed:
+        """Where the history of these messages belongs: each its JSON for the attribute, and its shape on the wire.
 
         The base with the longest common beginning is taken, of several the last. With ``whole_fits`` False, because
         the history is too large to be recorded in full, a delta is chosen wherever there is one.
         """
-        marks = marks_of(texts)
+        marks = marks_of(texts, shapes)
         base, kept = _nearest(self._bases, marks)
         size = sum(map(len, texts))
         new = sum(map(len, texts[kept:]))
@@ -83,7 +84,7 @@ class Bases:
         return Placed(base.name, kept, marks, base.placed.keyframe, base.placed.apart + new)
 
     def add(self, name: str, placed: Placed) -> None:
-        """From now on the call ``name``, recorded as ``placed``, is a base; one of more than 65,536 messages is none."""
+        """From now on the call ``name``, recorded as ``placed``, is a base (beyond 65,536 messages: is none)."""
         if len(placed.marks) > _MOST_BYTES:
             return
         bases = (*self._bases[1 - _MOST_BASES :], _Base(name, placed))
@@ -100,14 +101,12 @@ class Bases:
         return sum(len(base.placed.marks) for base in self._bases)
 
 
-def marks_of(texts: Sequence[bytes]) -> bytes:
+def marks_of(texts: Sequence[str], shapes: Sequence[bytes]) -> bytes:
     """For each message 16 bytes that stand for it and all before it."""
-    running = blake2b(digest_size=_MARK)
-    marks = bytearray()
-    for text in texts:
-        running.update(len(text).to_bytes(8))
-        running.update(text)
-        marks += running.copy().digest()
+    mark, marks = bytes(_MARK), bytearray()
+    for text, shape in zip(texts, shapes, strict=True):
+        mark = sha256(b"%b%b\n%b" % (mark, shape, text.encode())).digest()[:_MARK]
+        marks += mark
     return bytes(marks)
 
 

@@ -15,7 +15,7 @@ from tests.unit.records.test_replay_record import messages as wire_messages
 from spanseal.genai import openai_chat
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire_json import dumps, loads, render
-from spanseal.records.history import Bases, Placed, marks_of, tail_params
+from spanseal.records.history import Bases, Placed, marks_of, shapes_of, tail_params
 from spanseal.records.history_read import Lost, restored
 from spanseal.records.replay_read import rebuild
 from spanseal.records.replay_record import split
@@ -61,7 +61,7 @@ def record(bases: Bases, history: Sequence[Any]) -> tuple[dict[str, Any], dict[s
     if not made.params:
         return None
     texts = [render(value) for value in values]
-    placed = bases.place([t.encode() + dumps(item) for t, item in zip(texts, body["messages"], strict=True)])
+    placed = bases.place(texts, shapes_of(loads(made.params), "messages"))
     full = {
         sc.INPUT_MESSAGES: "[" + ",".join(texts) + "]", sc.LLM_REQUEST_PARAMS: made.params,
         sc.TOOL_DEFINITIONS: render(tools), sc.LLM_REQUEST_SHA256: made.sha256,
@@ -104,11 +104,16 @@ def size_of(texts: Sequence[str]) -> int:
     return sum(map(len, texts))
 
 
+def place(bases: Bases, *texts: str, **more: Any) -> Placed:
+    """Where a history of messages of one shape belongs."""
+    return bases.place(texts, [b"{}"] * len(texts), **more)
+
+
 def placed_all(sent: Sequence[Sequence[str]], bases: Bases | None = None) -> list[Placed]:
     bases = bases or Bases()
     made: list[Placed] = []
     for number, history in enumerate(sent):
-        made.append(bases.place([text.encode() for text in history]))
+        made.append(place(bases, *history))
         bases.add(str(number), made[-1])
     return made
 
@@ -136,22 +141,22 @@ def test_a_lost_call_costs_no_more_than_until_the_history_has_doubled(lengths: l
 def test_the_first_call_is_a_keyframe_and_so_is_what_nobody_has_seen() -> None:
     bases = Bases()
     assert placed_all([["system", "a"], ["other", "b"]], bases)[1].base == ""
-    assert bases.place([]).base == ""
+    assert place(bases).base == ""
 
 
 def test_the_longest_common_beginning_wins_and_of_several_the_last() -> None:
     bases = Bases()
     placed_all([["s" * 900, "a"], ["s" * 900, "a", "b"], ["s" * 900, "c"]], bases)
-    assert (bases.place([b"s" * 900, b"a", b"b", b"d"]).base, bases.place([b"s" * 900, b"a", b"d"]).base) == ("1", "1")
-    assert bases.place([b"s" * 900, b"e"]).base == "2"
-    assert bases.place([b"s" * 900]).kept == 1
+    assert (place(bases, "s" * 900, "a", "b", "d").base, place(bases, "s" * 900, "a", "d").base) == ("1", "1")
+    assert place(bases, "s" * 900, "e").base == "2"
+    assert place(bases, "s" * 900).kept == 1
 
 
 def test_a_history_of_which_little_is_kept_is_written_in_full() -> None:
     bases = Bases()
     placed_all([["short", "x" * 100]], bases)
-    assert bases.place([b"short", b"y" * 100]).base == ""
-    assert bases.place([b"short", b"y" * 100], whole_fits=False).base == "0"
+    assert place(bases, "short", "y" * 100).base == ""
+    assert place(bases, "short", "y" * 100, whole_fits=False).base == "0"
 
 
 def test_a_window_that_slides_over_a_history_has_keyframes_too() -> None:
@@ -168,14 +173,15 @@ def test_memory_is_bounded_by_number_and_by_bytes() -> None:
     placed_all([[str(number)] for number in range(200)], bases)
     assert bases.size == 64 * 16
     for number in range(3):
-        bases.add("long", bases.place([str(number).encode()] * 40_000))
+        bases.add("long", place(bases, *[str(number)] * 40_000))
     assert bases.size <= 1 << 20
-    bases.add("endless", bases.place([b"x"] * 70_000))
-    assert bases.place([b"2"] * 40_000).base == "long"
+    bases.add("endless", place(bases, *["x"] * 70_000))
+    assert place(bases, *["2"] * 40_000).base == "long"
 
 
-def test_marks_tell_where_one_message_ends() -> None:
-    assert marks_of([b"ab", b"c"])[16:] != marks_of([b"a", b"bc"])[16:]
+def test_messages_that_were_sent_in_another_form_are_others() -> None:
+    assert marks_of(["a"], [b"{}"]) != marks_of(["a"], [b"[]"])
+    assert marks_of(["ab", "c"], [b"{}"] * 2)[16:] != marks_of(["a", "bc"], [b"{}"] * 2)[16:]
 
 
 TEXT = '[{"role":"user","parts":[{"type":"text","content":"a"}]}]'

@@ -9,14 +9,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import orjson
 from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire_json import loads_fast
-from spanseal.records.history import Bases, Placed, tail_params
+from spanseal.records.history import Bases, Placed, shapes_of, tail_params
 from spanseal.records.replay_record import Split
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.attributes import fits
@@ -40,8 +39,8 @@ class Told:
             self.bases.add(f"{span.get_span_context().span_id:016x}", self.placed)
 
 
-def tell(span: Span, record: Split, sent: Sequence[Any], texts: Sequence[str]) -> Told:
-    """What the span is to tell of the messages ``sent`` on the wire, whose JSON for the attribute are ``texts``.
+def tell(span: Span, record: Split, texts: Sequence[str]) -> Told:
+    """What the span is to tell of a request with this record, whose messages are ``texts`` (JSON for the attribute).
 
     In full outside of a run, with ``history="full"``, and where the body itself must be stored.
     """
@@ -49,21 +48,21 @@ def tell(span: Span, record: Split, sent: Sequence[Any], texts: Sequence[str]) -
     if active().history == "full" or not record.params or not texts:
         return in_full
     try:
-        return _shortened(span, in_full, sent, texts)
+        return _shortened(span, in_full, texts)
     except Exception:  # noqa: BLE001 - a fault here may cost bytes, never content
         _log.debug("a history could not be shortened", exc_info=True)
         return in_full
 
 
-def _shortened(span: Span, in_full: Told, sent: Sequence[Any], texts: Sequence[str]) -> Told:
+def _shortened(span: Span, in_full: Told, texts: Sequence[str]) -> Told:
     ledger, record, messages = active().ledger, in_full.record, in_full.messages
     bases = None if ledger is None else ledger.bases_of(span)
     if bases is None:
         return in_full
-    told = [text.encode() + b"\n" + orjson.dumps(item) for text, item in zip(texts, sent, strict=True)]
-    placed = bases.place(told, whole_fits=fits(messages) and fits(record.params))
+    params = loads_fast(record.params)
+    placed = bases.place(texts, shapes_of(params, "messages"), whole_fits=fits(messages) and fits(record.params))
     if placed.base:
-        params = orjson.dumps(tail_params(loads_fast(record.params), placed.kept)).decode()
+        params = orjson.dumps(tail_params(params, placed.kept)).decode()
         record, messages = replace(record, params=params), as_array(texts[placed.kept :])
     return Told(record, messages, placed, bases)
 

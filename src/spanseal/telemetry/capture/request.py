@@ -48,7 +48,7 @@ def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str
         body = _parsed(raw, loads)
         messages, tools = wire.input_messages(body), wire.tool_definitions(body)
         record = split(raw, body, messages, tools)
-    told = tell(span, record, as_list(body.get("messages")), masked_items(messages))
+    told = tell(span, record, masked_items(messages))
     set_base(span, told.placed)
     _set_record(span, told.record)
     if raw is not sent:

@@ -120,7 +120,7 @@ def test_two_parallel_calls_build_on_the_same_call(tmp_path: Path) -> None:
 @BOTH
 def test_conversations_that_run_side_by_side_do_not_disturb_each_other(kind: str, tmp_path: Path) -> None:
     async def conversation(client: Any, name: str) -> None:
-        history = [{"role": "user", "content": name * 500}]
+        history = [{"role": "user", "content": name * 900}]
         for number in range(6):
             await ask(client, history)
             history = [*history, *turn(number)]
