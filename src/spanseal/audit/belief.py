@@ -12,11 +12,13 @@ from typing import Final
 from spanseal import settings
 from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.heads import HeadMemory
-from spanseal.audit.pins import pin_for
+from spanseal.audit.leaf import KeyEventLeaf, decode_leaf
+from spanseal.audit.pins import only_pin, pin_for
 from spanseal.audit.store_names import CHECKPOINT
-from spanseal.audit.store_scan import is_plain, read_at_most
+from spanseal.audit.store_scan import is_plain, read_at_most, read_frames, segments_of
 from spanseal.audit.tlog.note import MAX_NOTE
 from spanseal.audit.trust import Trust
+from spanseal.errors import FormatError, NotAStoreError
 
 _CONTENT: Final = "content"
 
@@ -46,10 +48,11 @@ def belief_about(
     """Trust file, memory of heads and content keys for ``store``.
 
     A folder of content keys that is named may hold some runs' only, so that absent ones are *withheld*; the pinned one
-    is the log owner's and should be whole. Raises TrustError for a pin or trust file that cannot be read.
+    is the log owner's and should be whole. Of a store that says of no log to be it, the only pin there is is taken.
+    Raises TrustError for a pin or trust file that cannot be read.
     """
-    origin = claimed_head(store).partition(b"\n")[0].decode("utf-8", "replace")
-    pin = pin_for(origin, settings.state_dir()) if origin else None
+    origin = claimed_head(store).partition(b"\n")[0].decode("utf-8", "replace") or opening_origin(store)
+    pin = pin_for(origin, settings.state_dir()) if origin else only_pin(settings.state_dir())
     believed = Path(trust) if trust is not None else pin.trust_path if pin is not None else None
     if content_keys is not None:
         keys = content_keys_in(Path(content_keys), whole=False)
@@ -70,6 +73,16 @@ def claimed_head(store: Path) -> bytes:
         return read_at_most(path, MAX_NOTE) if is_plain(path) else b""
     except OSError:
         return b""
+
+
+def opening_origin(store: Path) -> str:
+    """The log that leaf 0 names; "" where it cannot be read."""
+    try:
+        placed = next(read_frames(segments_of(store)[0]))
+        leaf = decode_leaf(placed.frame.entries[0])
+    except (FormatError, NotAStoreError, OSError, IndexError, StopIteration):
+        return ""
+    return leaf.origin if isinstance(leaf, KeyEventLeaf) else ""
 
 
 def content_keys_in(folder: Path, *, whole: bool) -> ContentKeys | None:

@@ -45,7 +45,7 @@ _BAD = {
     "signer-unknown": "the checkpoint is signed in the log's name by a key that the trust file does not have",
     "quorum-not-met": "too few of the witnesses that the trust file demands have signed the checkpoint",
     # heads over time
-    "rollback": "the checkpoint is older than a head that was seen before: sealed data were taken away",
+    "rollback": "the checkpoint is older than a head that was seen before, or gone: sealed data were taken away",
     "fork": "two different heads of one size: the log showed different histories",
     "inconsistent": "the log does not continue the head that was seen before: sealed data were replaced",
     "stale-head": "the checkpoint is older than the trust allows",

@@ -38,7 +38,16 @@ def pin_path(origin: str, state_dir: Path) -> Path:
 
 def pin_for(origin: str, state_dir: Path) -> Pin | None:
     """The pin of ``origin``, None if there is none. Raises :class:`TrustError`, naming the file, if it is damaged."""
-    path = pin_path(origin, state_dir)
+    return _read(pin_path(origin, state_dir))
+
+
+def only_pin(state_dir: Path) -> Pin | None:
+    """The pin of a user who has just one: what a store that no longer says which log it is must be. Raises likewise."""
+    found = sorted((Path(state_dir) / "pins").glob("*.json"))
+    return _read(found[0]) if len(found) == 1 else None
+
+
+def _read(path: Path) -> Pin | None:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -53,7 +62,8 @@ def pin_for(origin: str, state_dir: Path) -> Pin | None:
     if set(fields) != set(_FIELDS) or not all(isinstance(fields[name], str) for name in _FIELDS):
         raise TrustError(f"the pin {path} is damaged; remove it and pin again with keygen, or pass --trust")
     pin = Pin(fields["origin"], Path(fields["trust"]), Path(fields["keys"]))
-    if pin.origin != origin or not pin.trust_path.is_absolute() or not pin.keys_dir.is_absolute():
+    named = pin_path(pin.origin, path.parent.parent).name == path.name
+    if not named or not pin.trust_path.is_absolute() or not pin.keys_dir.is_absolute():
         raise TrustError(f"the pin {path} is of another log, or its paths are not absolute; remove it and pin again")
     return pin
 

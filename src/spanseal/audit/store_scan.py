@@ -66,6 +66,8 @@ def segments_of(root: Path) -> list[Path]:
         raise NotAStoreError(f"{root} is no folder: give the folder that `spanseal seal` wrote")
     folder = root / SEGMENTS
     if not folder.is_dir() and not (root / CHECKPOINT).exists():
+        if not any(root.iterdir()):
+            raise NotAStoreError(f"{root} is empty: give the folder that `spanseal seal` wrote")
         raise NotAStoreError(f"{root} is no audit store: it has neither {CHECKPOINT} nor {SEGMENTS}/")
     if not folder.is_dir():
         return []

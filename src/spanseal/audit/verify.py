@@ -17,14 +17,12 @@ from spanseal.audit.findings import Verdict as Word
 from spanseal.audit.heads import HeadMemory
 from spanseal.audit.leaf import KeyEventLeaf, decode_leaf
 from spanseal.audit.read_frame import OpenFrame
-from spanseal.audit.store_names import CHECKPOINT, HISTORY
-from spanseal.audit.store_scan import segments_of
+from spanseal.audit.store_names import CHECKPOINT
 from spanseal.audit.trust import Trust
 from spanseal.audit.verify_content import ContentCheck
 from spanseal.audit.verify_files import check_files
 from spanseal.audit.verify_frames import FrameWalk, Piece
 from spanseal.audit.verify_heads import (
-    OPENING_SIZE,
     FoundHead,
     HistoryCheck,
     MemoryCheck,
@@ -36,6 +34,7 @@ from spanseal.audit.verify_heads import (
 from spanseal.audit.verify_named import NamedHeads
 from spanseal.audit.verify_report import Report
 from spanseal.audit.verify_tiles import TileCheck
+from spanseal.audit.verify_wiped import HeadlessCheck
 from spanseal.errors import FormatError, StoreError
 
 Watcher = Callable[[OpenFrame], None]
@@ -86,15 +85,16 @@ def verify_store(
     heads or a content key is damaged; whatever is wrong with the store itself is a finding.
     """
     root, report = Path(root), Report()
-    segments_of(root)
+    headless = HeadlessCheck(root, heads, trust, report)
     try:
+        headless.segments()
         found = read_head(root, report)
         head = found.head
         trusted = check_trust(found.note, trust, report) if head is not None else False
         memory = MemoryCheck(heads, head, report)
         rebuildable = check_files(root, report)
-        run = _Run(root, found, memory, ContentCheck(root, content_keys, report), report, watch)
-        for piece in FrameWalk(root, segments_of(root), run.signed, report):
+        run = _Run(root, found, memory, headless, ContentCheck(root, content_keys, report), report, watch)
+        for piece in FrameWalk(root, headless.segments(), run.signed, report):
             run.piece(piece)
         run.finish()
     except OSError as error:
@@ -113,11 +113,12 @@ class _Run:
     """The state of one pass over the leaves."""
 
     def __init__(
-        self, root: Path, found: FoundHead, memory: MemoryCheck,
+        self, root: Path, found: FoundHead, memory: MemoryCheck, headless: HeadlessCheck,
         content: ContentCheck, report: Report, watch: Watcher | None,
     ) -> None:  # fmt: skip
         self.signed = found.head.size if found.head else 0
-        self._root, self._head, self._note, self._memory = root, found.head, found.note, memory
+        self._root, self._found, self._head, self._note = root, found, found.head, found.note
+        self._memory, self._headless = memory, headless
         self._content, self._report, self._watch = content, report, watch
         self._tiles = TileCheck(root, self.signed, report)
         self._history = HistoryCheck(root, found, report)
@@ -156,10 +157,8 @@ class _Run:
             self._memory.finish(self.signed)
             if beyond > 0 and grown_to(self._root) < self._tiles.size:  # else a sealer has signed them meanwhile
                 self._report.add("unsigned-tail", f"leaves {self.signed} to {self._tiles.size - 1}")
-        elif not self._note and (self._tiles.size > OPENING_SIZE or (self._root / HISTORY).exists()):
-            self._report.add("head-missing", CHECKPOINT, f"the segments hold {self._tiles.size} leaves")
         elif not self._note:
-            self._report.add("empty-store")
+            self._headless.finish(self._found, self._tiles.size)
         self._history.finish()
         if self._head is not None and self._root_there == self._head.root and not self._history.failed:
             self._named.finish()
@@ -180,3 +179,5 @@ class _Run:
             self._report.add("origin-mismatch", "leaf 0", f"leaf 0 says {leaf.origin}, the head {self._head.origin}")
         else:
             self._vkeys = leaf.vkeys
+            if self._head is None:
+                self._headless.opening(leaf.origin)

@@ -68,8 +68,6 @@ def _demand_store(store: Path) -> None:
         raise NotAStoreError(f"{store}: no such folder; give the folder that `spanseal seal --store` made")
     if not store.is_dir():
         raise NotAStoreError(f"{store} is a file; an audit store is a folder: give the one that holds `checkpoint`")
-    if not any(store.iterdir()):
-        raise NotAStoreError(f"{store} is empty, nothing was ever sealed here: give the folder of a store")
 
 
 def _print(verdict: Verdict, belief: Belief) -> None:

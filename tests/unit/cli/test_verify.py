@@ -125,6 +125,21 @@ def test_an_older_store_than_was_seen_is_a_rollback(typed: Typed, tmp_path: Path
     assert typed("verify old --heads other-memory.json")[0] == 0
 
 
+@pytest.mark.parametrize("left", [(), ("seg",)])
+def test_a_store_that_was_emptied_since_it_was_seen_is_a_rollback(
+    typed: Typed, tmp_path: Path, left: tuple[str, ...]
+) -> None:
+    assert typed("verify store")[0] == 0
+    shutil.rmtree(tmp_path / "store")
+    (tmp_path / "store").mkdir()
+    for name in left:
+        (tmp_path / "store" / name).mkdir()
+    code, out, _ = typed("verify store --json")
+    assert code == 1
+    assert codes(json.loads(out)) == {"rollback"}
+    assert typed("verify store --heads other-memory.json")[0] == 2
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
