@@ -1,4 +1,6 @@
-"""A growing history without its repetitions: which earlier call to build on, what is new since, and the way back. Pure.
+"""A growing history without its repetitions: which earlier call to build on, what is new since. Pure.
+
+The way back is :mod:`spanseal.records.history_read`.
 
 Every turn of a conversation sends all earlier turns again, so n turns recorded in full cost n² bytes. In *delta* a call
 is recorded as the messages that follow the first ``kept`` ones of an earlier call, its base. Written in full
@@ -84,7 +86,7 @@ class Bases:
         return Placed(base.name, kept, marks, base.placed.keyframe, base.placed.apart + new)
 
     def add(self, name: str, placed: Placed) -> None:
-        """From now on the call ``name``, recorded as ``placed``, is a base (beyond 65,536 messages: is none)."""
+        """Build on the call ``name``, recorded as ``placed``, from now on; not if it has more than 65,536 messages."""
         if len(placed.marks) > _MOST_BYTES:
             return
         bases = (*self._bases[1 - _MOST_BASES :], _Base(name, placed))

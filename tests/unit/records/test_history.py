@@ -12,7 +12,7 @@ from hypothesis import given
 from tests.unit.genai.json_values import st
 from tests.unit.records.test_replay_record import messages as wire_messages
 
-from spanseal.genai import openai_chat
+from spanseal.genai import ollama_chat, openai_chat
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire_json import dumps, loads, render
 from spanseal.records.history import Bases, Placed, marks_of, shapes_of, tail_params
@@ -52,11 +52,11 @@ def histories(changes: Sequence[tuple[str, int, list[Any]]]) -> list[list[Any]]:
     return sent
 
 
-def record(bases: Bases, history: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any], Placed] | None:
+def record(wire: Any, bases: Bases, history: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any], Placed] | None:
     """A call's attributes in full, and as a delta; None for a body that must be stored as it is."""
     raw = dumps({"model": "m", "messages": history, "tools": [{"a": 1}]})
     body = loads(raw)
-    values, tools = list(openai_chat.input_messages(body)), list(openai_chat.tool_definitions(body))
+    values, tools = list(wire.input_messages(body)), list(wire.tool_definitions(body))
     made = split(raw, body, values, tools)
     if not made.params:
         return None
@@ -74,12 +74,12 @@ def record(bases: Bases, history: Sequence[Any]) -> tuple[dict[str, Any], dict[s
     return full, delta, placed
 
 
-@given(steps, st.integers(0, 3))
-def test_whatever_was_sent_comes_back_exactly(changes: Any, late: int) -> None:
+@given(st.sampled_from([openai_chat, ollama_chat]), steps, st.integers(0, 3))
+def test_whatever_was_sent_comes_back_exactly(wire: Any, changes: Any, late: int) -> None:
     """``late`` calls are still under way when the next one is made, as in parallel calls."""
     bases, full, deltas, waiting = Bases(), dict[str, Any](), dict[str, Any](), list[tuple[str, Placed]]()
     for number, history in enumerate(histories(changes)):
-        made = record(bases, history)
+        made = record(wire, bases, history)
         if made is None:
             continue
         name = f"{number:016x}"
