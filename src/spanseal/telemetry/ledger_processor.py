@@ -10,7 +10,7 @@ import os
 import threading
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from opentelemetry import context as otel_context
@@ -180,8 +180,8 @@ class LedgerProcessor(SpanProcessor):
             bound.pending = False
             outer = self._inherited_run(parent)
             if outer is not None and outer is not bound and outer.context.run_id != bound.context.parent_run_id:
-                ours = bound.context  # opened inside a foreign agent, which only the parent span knows
-                bound.context = RunContext(ours.run_id, ours.agent_name, outer.context.run_id)
+                # opened inside a foreign agent, which only the parent span knows
+                bound.context = replace(bound.context, parent_run_id=outer.context.run_id)
             self._add_child(outer or run_of(otel_context.get_current()), bound)
             return bound, True
         name = str(found.get(semconv.AGENT_NAME, ""))

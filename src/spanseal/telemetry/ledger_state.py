@@ -26,11 +26,15 @@ _RUN: Final = otel_context.create_key("spanseal-run")
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Which run this is; ``parent_run_id`` is empty unless the run was started inside another one."""
+    """Which run this is; ``parent_run_id`` is empty unless the run was started inside another one.
+
+    ``conversation_id`` is the application's, empty where it gave none; a run inside another one inherits it.
+    """
 
     run_id: str
     agent_name: str
     parent_run_id: str = ""
+    conversation_id: str = ""
 
 
 class Writer:

@@ -26,6 +26,12 @@ def current_run() -> RunContext | None:
     return None if state is None else state.context
 
 
+def current_conversation() -> str:
+    """The application's id of the conversation that this code belongs to, empty where it gave none."""
+    run = current_run()
+    return "" if run is None else run.conversation_id
+
+
 @contextmanager
 def attempt(number: int) -> Generator[None]:
     """Model calls inside are the attempt ``number`` (1 is the first) at one and the same answer.

@@ -77,9 +77,10 @@ def run_span(
 ) -> Generator[RunSpan]:
     """Open a run of the agent ``agent_name``; every span that starts inside belongs to it.
 
-    ``input_messages`` and ``instructions`` are semconv JSON (or text that is already JSON). A run inside a run is its
-    own run and names its parent. An exception through the block makes the outcome *failed* and passes unchanged;
-    leaving the block without :meth:`RunSpan.finish` makes it *completed*.
+    ``input_messages`` and ``instructions`` are semconv JSON (or text that is already JSON). ``conversation_id`` is
+    told on the run's model calls and tool calls too. A run inside a run is its own run, names its parent and, unless
+    it is given one, has its conversation. An exception through the block makes the outcome *failed* and passes
+    unchanged; leaving the block without :meth:`RunSpan.finish` makes it *completed*.
 
     >>> with run_span("calculator") as run:
     ...     run.finish("completed", "answered")
@@ -88,9 +89,11 @@ def run_span(
     """
     current = active()
     outer = run_of(otel_context.get_current())
-    context = RunContext(current.effects.ids.run_id(), agent_name, outer.context.run_id if outer else "")
+    conversation = conversation_id or (outer.context.conversation_id if outer else "")
+    parent = outer.context.run_id if outer else ""
+    context = RunContext(current.effects.ids.run_id(), agent_name, parent, conversation)
     state = RunState(context, pending=True)
-    span = _start(current, state, description, conversation_id)
+    span = _start(current, state, description)
     for key, content in ((semconv.SYSTEM_INSTRUCTIONS, instructions), (semconv.INPUT_MESSAGES, input_messages)):
         if content:
             set_content(span, key, content)
@@ -114,7 +117,7 @@ def _trace_id(span: Span) -> str:
     return trace.format_trace_id(where.trace_id) if where.is_valid else ""
 
 
-def _start(current: Active, state: RunState, description: str, conversation_id: str) -> Span:
+def _start(current: Active, state: RunState, description: str) -> Span:
     context = state.context
     attributes = {
         semconv.OPERATION_NAME: semconv.OP_INVOKE_AGENT,
@@ -123,8 +126,8 @@ def _start(current: Active, state: RunState, description: str, conversation_id: 
     }
     if description:
         attributes[semconv.AGENT_DESCRIPTION] = description
-    if conversation_id:
-        attributes[semconv.CONVERSATION_ID] = conversation_id
+    if context.conversation_id:
+        attributes[semconv.CONVERSATION_ID] = context.conversation_id
     try:
         return tracer().start_span(
             f"{semconv.OP_INVOKE_AGENT} {context.agent_name}".strip(),

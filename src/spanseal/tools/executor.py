@@ -26,6 +26,7 @@ from spanseal.genai.plain_json import digest
 from spanseal.genai.state import ToolOutcome
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.attributes import set_content
+from spanseal.telemetry.run_context import current_conversation
 from spanseal.telemetry.spans import open_span, tell
 from spanseal.telemetry.tracing import fail
 from spanseal.tools.flow import Flow, Wait, adrive, drive
@@ -89,6 +90,8 @@ class ToolExecutor:
                 semconv.OPERATION_NAME: semconv.OP_EXECUTE_TOOL, semconv.TOOL_NAME: name,
                 semconv.TOOL_TYPE: "function", semconv.TOOL_CALL_ID: call.id,
             })
+            if conversation := current_conversation():
+                tell(span, {semconv.CONVERSATION_ID: conversation})
             set_content(span, semconv.TOOL_CALL_ARGUMENTS, call.arguments)
             if tool is None:
                 outcome = ToolOutcome(call, unknown_tool(call.name, tools), "model", semconv.ERROR_UNKNOWN_TOOL)

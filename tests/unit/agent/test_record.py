@@ -14,6 +14,8 @@ from spanseal.agent.build import VerifiableAgent
 from spanseal.genai import semconv
 from spanseal.genai.messages import ChatRequest, LLMResponse, ToolCall
 from spanseal.records.otlp.parse import parse_line
+from spanseal.telemetry.run_span import run_span
+from spanseal.telemetry.tracing import tracer
 from spanseal.testing import ScriptedModel, capture_spans
 from spanseal.tools.tool import tool
 
@@ -154,3 +156,39 @@ def test_an_agent_as_a_tool_is_a_run_of_its_own_that_names_its_parent(mode: str)
     assert inner_root.parent is not None
     assert tool_span.context is not None
     assert inner_root.parent.span_id == tool_span.context.span_id
+
+
+def test_a_conversation_id_is_on_every_model_call_and_tool_call_of_its_run_and_of_an_inner_agents() -> None:
+    inner = VerifiableAgent(ScriptedModel(["3"]), name="inner")
+
+    @tool
+    def ask() -> str:
+        """Ask another agent."""
+        return inner.run("1 + 2?").answer
+
+    async def stranger() -> str:
+        with tracer().start_as_current_span("another library"):
+            return ""
+
+    calls = [ToolCall("c1", "ask", "{}"), ToolCall("c2", "stranger", "{}"), ToolCall("c3", "none", "{}")]
+    agent = VerifiableAgent(ScriptedModel([calls, "3"]), tools=[ask, stranger])
+    with capture_spans() as captured:
+        asyncio.run(agent.arun("?", conversation_id="talk-7"))
+        VerifiableAgent(ScriptedModel(["4"]), name="alone").run("?")
+    told = {span.name: attributes(span).get(semconv.CONVERSATION_ID) for span in captured.spans}
+    assert {name for name, found in told.items() if found == "talk-7"} == {
+        "invoke_agent agent", "invoke_agent inner", "execute_tool ask", "execute_tool stranger",
+        f"execute_tool {semconv.TOOL_NAME_UNKNOWN}",
+    }
+    chats = captured.named("chat")
+    assert [attributes(chat).get(semconv.CONVERSATION_ID) for chat in chats] == ["talk-7", "talk-7", "talk-7", None]
+    assert told["invoke_agent alone"] is None
+
+
+def test_an_inner_run_may_belong_to_a_conversation_of_its_own() -> None:
+    with capture_spans() as captured, run_span("outer", conversation_id="a"):
+        with run_span("inner", conversation_id="b"):
+            ScriptedModel(["x"]).complete("?")
+        ScriptedModel(["y"]).complete("?")
+    found = [attributes(span)[semconv.CONVERSATION_ID] for span in captured.named("chat")]
+    assert found == ["b", "a"]

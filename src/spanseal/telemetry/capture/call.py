@@ -32,7 +32,7 @@ from spanseal.telemetry.capture.request import record_request
 from spanseal.telemetry.capture.response import record_response
 from spanseal.telemetry.content.redact import scrubbed
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.run_context import current_attempt
+from spanseal.telemetry.run_context import current_attempt, current_conversation
 from spanseal.telemetry.tracing import fail, tracer
 
 
@@ -275,6 +275,7 @@ def _first(target: Target, model: str) -> dict[str, Any]:
     attributes: dict[str, Any] = {
         sc.OPERATION_NAME: sc.OP_CHAT, sc.PROVIDER_NAME: target.provider, sc.REQUEST_MODEL: model,
         sc.SERVER_ADDRESS: target.address, sc.SERVER_PORT: target.port,
+        sc.CONVERSATION_ID: current_conversation(),
         sc.LLM_FORMAT: target.format, sc.LLM_ATTEMPT: current_attempt(), sc.CAPTURE_MODE: active().capture,
     }
     return {key: value for key, value in attributes.items() if value is not None and value != ""}
