@@ -15,6 +15,7 @@ from spanseal.audit.store import StoreWriter
 from spanseal.audit.store_scan import read_frames
 from spanseal.audit.verify import Verdict, verify_store
 from spanseal.audit.verify_heads import FoundHead
+from spanseal.audit.verify_report import Report
 from spanseal.errors import NotAStoreError
 
 OTHER = "example.com/other"
@@ -129,7 +130,10 @@ def test_the_opening_of_another_log_without_a_head(kit: Kit) -> None:
 
 
 def test_a_store_that_is_begun_while_it_is_looked_at(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spanseal.audit.verify.read_head", lambda *_: FoundHead(b"", None, 0))
+    def nothing_yet(root: Path, report: Report) -> FoundHead:
+        return FoundHead(b"", None, 0)
+
+    monkeypatch.setattr("spanseal.audit.verify.read_head", nothing_yet)
     for heads in (None, kit.heads):
         verdict = kit.verify(heads=heads)
         assert (codes(verdict), codes(verdict, "unknown")) == (set(), {"unsigned-tail"})

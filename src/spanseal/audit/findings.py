@@ -74,6 +74,10 @@ _BAD = {
     "lock-not-empty": "the lock file is not empty",
     # the runs
     "manifest-invalid": "a run's manifest is malformed, or its signature or writer does not fit",
+    # plain export files
+    "run-incomplete": "numbered spans of a run are not in these files",
+    "run-conflicting": "the spans of a run contradict each other, or the ledger that they carry",
+    "lines-damaged": "bytes between the lines of an export file are no OTLP: a writer was cut off, or they were changed",
 }
 _UNKNOWN = {
     "no-trust": "consistent, but no trust file says whose signature to believe",
@@ -81,6 +85,10 @@ _UNKNOWN = {
     "torn-tail": "an incomplete frame at the very end: a write was interrupted before it was acknowledged",
     "write-interrupted": "a write was interrupted between two files; the store's own sealer completes it when it opens",
     "empty-store": "nothing is sealed here yet",
+    "not-sealed": "nothing seals these files: whoever could write them could have rewritten them and their ledgers",
+    "line-torn": "the last line of an export file is cut: its writer was stopped, or is still writing",
+    "file-unread": "an export file cannot be read",
+    "run-missing": "an inner run that a run's manifest names is not in these files",
 }
 _INFO = {
     "content-unchecked": "content was not opened for lack of its key: commitments hold, the text was not compared",
@@ -94,6 +102,8 @@ _INFO = {
     "input-gap": "a source lost bytes before they were sealed",
     "run-gapped": "spans that a run's manifest counts are missing",
     "run-truncated": "a run without manifest: it was cut short, or goes on",
+    "file-ignored": "it is no export file and was not read",
+    "span-repeated": "spans that came more than once, with the same bytes, were taken once",
 }
 
 CODES: dict[str, Code] = {

@@ -34,6 +34,10 @@ class HeadMemory:
         """The largest head seen of this log, or None."""
         return self._read().get(origin)
 
+    def all(self) -> dict[str, Checkpoint]:
+        """The largest head seen of every log, by origin."""
+        return self._read()
+
     def remember(self, checkpoint: Checkpoint) -> None:
         """Keep a verified head; a smaller one than is kept already changes nothing."""
         with self._locked():

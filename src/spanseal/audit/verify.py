@@ -85,13 +85,14 @@ def verify_store(
     heads or a content key is damaged; whatever is wrong with the store itself is a finding.
     """
     root, report = Path(root), Report()
-    headless = HeadlessCheck(root, heads, trust, report)
+    seen = heads.all() if heads is not None else None
+    headless = HeadlessCheck(root, seen, trust, report)
     try:
         headless.segments()
         found = read_head(root, report)
         head = found.head
         trusted = check_trust(found.note, trust, report) if head is not None else False
-        memory = MemoryCheck(heads, head, report)
+        memory = MemoryCheck(seen, head, report)
         rebuildable = check_files(root, report)
         run = _Run(root, found, memory, headless, ContentCheck(root, content_keys, report), report, watch)
         for piece in FrameWalk(root, headless.segments(), run.signed, report):

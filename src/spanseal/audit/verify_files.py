@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from spanseal.audit.store_names import CHECKPOINT, CHECKPOINT_TMP, HISTORY, INDEX, LOCK, SEGMENTS, TILES
@@ -41,7 +42,8 @@ def _strangers(root: Path, path: Path, report: Report) -> None:
     """Name all files below a folder that does not belong, the folder itself if it has none."""
     below = list(files_below(path)) if path.is_dir() and not path.is_symlink() else []
     for stranger in below or (path,):
-        report.add(_code_of(stranger), stranger.relative_to(root).as_posix())
+        if os.path.lexists(stranger):  # else it was a sealer's: renamed since the folder was read
+            report.add(_code_of(stranger), stranger.relative_to(root).as_posix())
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -1,16 +1,15 @@
 """Checks the head: who signed it, whether the history leads to it, whether it continues the head that was seen before.
 
-Imports ``tlog``, ``trust``, ``heads`` and ``store_scan``.
+Imports ``tlog``, ``trust`` and ``store_scan``.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from spanseal.audit.heads import HeadMemory
 from spanseal.audit.store_names import CHECKPOINT, HISTORY
 from spanseal.audit.store_scan import HistoryEntry, read_at_most, read_history
 from spanseal.audit.tlog.checkpoint import Checkpoint
@@ -23,6 +22,8 @@ from spanseal.errors import FormatError
 _TRIES = 20
 _UNCHANGED = 3
 _PAUSE = 0.01
+_GROWN = 1 << 16
+"""How many bytes of heads a sealer may publish between two reads."""
 OPENING_SIZE = 2
 """Leaves of a log that was only begun: its key event and the batch leaf of that frame."""
 
@@ -44,8 +45,13 @@ def read_head(root: Path, report: Report) -> FoundHead:
         before = (data, end)
         end = history.stat().st_size if history.is_file() else 0
         data = read_at_most(path, MAX_NOTE) if path.is_file() else b""
+        start = max(end - len(data) - 1, 0)
+        at = _piece(history, start, end + _GROWN).find(data + b"\n") if data else -1
+        if at >= 0:  # it was the last entry then, or became it while the checkpoint was read
+            end = start + at + len(data) + 1
+            break
         unchanged = unchanged + 1 if before == (data, end) else 0
-        if unchanged == _UNCHANGED or _piece(history, end - len(data) - 1, end) == data + b"\n":
+        if unchanged == _UNCHANGED:
             break
         time.sleep(_PAUSE)  # a sealer that goes on is between checkpoint and history
     try:
@@ -106,11 +112,12 @@ def check_own_signatures(note: bytes, vkeys: Sequence[str], where: str, report: 
 class MemoryCheck:
     """Compares the log with the head that was seen before."""
 
-    def __init__(self, memory: HeadMemory | None, head: Checkpoint | None, report: Report) -> None:
+    def __init__(self, seen: Mapping[str, Checkpoint] | None, head: Checkpoint | None, report: Report) -> None:
+        """``seen`` is the memory as it was before the head was read: another verifier may remember a newer one."""
         self._report = report
-        self._seen = memory.last(head.origin) if memory is not None and head is not None else None
+        self._seen = seen.get(head.origin) if seen is not None and head is not None else None
         self._met = False
-        if memory is not None and head is not None:
+        if seen is not None and head is not None:
             self._compare(head)
 
     def _compare(self, head: Checkpoint) -> None:

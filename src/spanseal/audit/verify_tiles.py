@@ -5,6 +5,7 @@ Imports ``tlog``, ``store_tiles`` and ``store_scan``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,7 +129,7 @@ class TileCheck:
                     self._same(name, item, tile, name.width)
         needed = self._needed(tile.name)
         wanted = self._published.pop((tile.name.level, tile.name.index), set[int]()) | ({needed} - {0})
-        if not full:
+        if not full and not path.is_file():  # it is still not there
             bundle = tile.name.level == ENTRIES
             missing = sorted(width for width in wanted - widths if width <= needed)
             for width in missing:
@@ -170,7 +171,8 @@ class TileCheck:
         for path in files_below(self._root / TILES):
             name = parse_path(path.relative_to(self._root).as_posix())
             if name is None or not is_plain(path):
-                self._report.add("unknown-file", path.relative_to(self._root).as_posix())
+                if os.path.lexists(path):  # else a sealer removed it: the full tile is there
+                    self._report.add("unknown-file", path.relative_to(self._root).as_posix())
             else:
                 reach[name.level] = max(reach.get(name.level, 0), name.index * FULL + name.width)
         return reach

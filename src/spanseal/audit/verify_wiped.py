@@ -1,14 +1,14 @@
 """Judges a store without a head: one that was only begun, or one from which the sealed data were taken away.
 
-Which of the two, the memory of heads knows; which log it is, leaf 0 says, else the trust file. Imports ``heads``,
-``trust`` and what lies below them.
+Which of the two, the memory of heads knows; which log it is, leaf 0 says, else the trust file. Imports
+``trust``, ``verify_heads`` and what lies below them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from spanseal.audit.heads import HeadMemory
 from spanseal.audit.store_names import CHECKPOINT, CHECKPOINT_TMP, HISTORY, INDEX, LOCK, TILES
 from spanseal.audit.store_scan import segments_of
 from spanseal.audit.tlog.checkpoint import Checkpoint
@@ -21,10 +21,10 @@ _REMAINS = {CHECKPOINT_TMP, HISTORY, INDEX, LOCK, TILES}
 
 
 class HeadlessCheck:
-    """For a store without a checkpoint; ``memory`` and ``trust`` are the verifier's."""
+    """For a store without a checkpoint; ``seen`` (the heads it remembers) and ``trust`` are the verifier's."""
 
-    def __init__(self, root: Path, memory: HeadMemory | None, trust: Trust | None, report: Report) -> None:
-        self._root, self._memory, self._trust, self._report = root, memory, trust, report
+    def __init__(self, root: Path, seen: Mapping[str, Checkpoint] | None, trust: Trust | None, report: Report) -> None:
+        self._root, self._heads, self._trust, self._report = root, seen or {}, trust, report
         self._origin = ""
 
     def segments(self) -> list[Path]:
@@ -60,9 +60,6 @@ class HeadlessCheck:
 
     def _seen(self) -> list[Checkpoint]:
         """The heads seen of this log; if it may be one of several, only where each of them was seen."""
-        if self._memory is None:
-            return []
         origins = (self._origin,) if self._origin else self._trust.origins if self._trust is not None else ()
-        heads = [self._memory.last(origin) for origin in origins]
-        seen = [head for head in heads if head is not None]
-        return seen if len(seen) == len(heads) else []
+        seen = [self._heads[origin] for origin in origins if origin in self._heads]
+        return seen if len(seen) == len(origins) else []

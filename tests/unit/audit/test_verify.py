@@ -14,9 +14,14 @@ from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.findings import CODES
 from spanseal.audit.read_frame import OpenFrame
 from spanseal.audit.store import StoreWriter
+from spanseal.audit.store_scan import is_plain, read_at_most
+from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.note import MlDsaSigner
 from spanseal.audit.trust import Trust
 from spanseal.audit.verify import Verdict, verify_store
+from spanseal.audit.verify_heads import FoundHead, read_head
+from spanseal.audit.verify_report import Report
+from spanseal.audit.verify_tiles import _names  # pyright: ignore[reportPrivateUsage] - the moment to write in
 from spanseal.errors import NotAStoreError, TrustError
 from spanseal.sealer.seal import Sealer
 
@@ -155,3 +160,71 @@ def test_reading_it_changes_nothing(kit: Kit) -> None:
     before = {path: path.stat().st_mtime_ns for path in kit.store.rglob("*")}
     kit.verify(content=True)
     assert before == {path: path.stat().st_mtime_ns for path in kit.store.rglob("*")}
+
+
+def test_what_a_sealer_renames_or_removes_while_the_folders_are_read_is_no_stranger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = Kit(tmp_path).seal(lines([document(span(0, 1))]))
+    gone = (live.store / "checkpoint.tmp", live.store / "tile" / "0" / "000.p" / "2")
+    gone[0].write_bytes(b"")
+
+    def too_late(path: Path) -> bool:
+        if path in gone:
+            path.unlink(missing_ok=True)
+        return is_plain(path)
+
+    for module in ("verify_files", "verify_tiles"):
+        monkeypatch.setattr(f"spanseal.audit.{module}.is_plain", too_late)
+    assert "unknown-file" not in codes(live.verify())
+    assert not any(path.exists() for path in gone)
+
+
+def test_a_partial_tile_that_gave_way_to_the_full_one_meanwhile_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = Kit(tmp_path).seal(lines([document(span(0, 1))]))
+    partial = live.store / "tile" / "0" / "000.p"
+    (partial / "2").unlink()
+    assert codes(live.verify()) == {"tile-missing"}
+
+    def sealer_goes_on(folder: Path) -> list[Path]:
+        found = _names(folder)
+        if folder == partial:
+            folder.with_name("000").write_bytes(b"")
+        return found
+
+    monkeypatch.setattr("spanseal.audit.verify_tiles._names", sealer_goes_on)
+    assert codes(live.verify()) == set()
+
+
+def test_a_head_that_another_verifier_remembers_meanwhile_makes_no_rollback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = Kit(tmp_path).seal(lines([document(span(0, 1))]))
+
+    def look(root: Path, report: Report) -> FoundHead:
+        found = read_head(root, report)
+        live.seal(lines([document(span(1, 1))], start=900))
+        live.heads.remember(Checkpoint(ORIGIN, 7, bytes(32)))
+        return found
+
+    monkeypatch.setattr("spanseal.audit.verify.read_head", look)
+    assert codes(live.verify(heads=live.heads)) == set()
+
+
+def test_head_and_history_are_read_as_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if several heads are published between the looks at the two files."""
+    live = Kit(tmp_path).seal(lines([document(span(0, 1))]))
+    left = [1, 2, 3]
+
+    def look(path: Path, size: int) -> bytes:
+        while left:
+            number = left.pop(0)
+            live.seal(lines([document(span(number, 1))], start=900 * number))
+        return read_at_most(path, size)
+
+    monkeypatch.setattr("spanseal.audit.verify_heads.read_at_most", look)
+    monkeypatch.setattr("spanseal.audit.verify_heads._TRIES", 1)
+    verdict = live.verify()
+    assert (verdict.verdict, verdict.covered["heads"]) == ("ok", 5)
