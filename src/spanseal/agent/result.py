@@ -15,7 +15,8 @@ class RunResult:
 
     ``outcome`` is completed, halted, escalated or failed; ``answer`` is "" unless completed. ``stop_reason`` says
     why in words; ``error`` repeats it for failed runs, ``error_type`` is the span's word. ``steps`` counts steps in
-    which the model was asked. ``usage`` sums every model call, refused answers included. ``escalation`` holds the
+    which the model was asked. ``usage`` sums every model call, refused answers included; where a provider
+    told no counts an estimate of ours takes their place, and ``usage.estimated`` says so. ``escalation`` holds the
     exact action that waits for a person, and its digest.
     """
 

@@ -129,12 +129,12 @@ def _close_step(span: Span, state: LoopState, number: int, command: Command) -> 
 
 def _close(run: RunSpan, state: LoopState, end: Finish) -> None:
     """Set what the root tells; a reason in words may quote content, so without capture only its kind is told."""
-    output = None
+    output, spent = None, state.agent.spending
     if end.outcome == "completed":
         turns = messages_to_semconv([Message("assistant", end.answer)])
         output = [turn | {"finish_reason": "stop"} for turn in turns]
     words = end.stop_reason if active().capture == "full" else end.error_type or end.outcome
     run.finish(
-        end.outcome, words, output_messages=output, usage=state.agent.spending.usage, error_type=end.error_type,
-        message=end.stop_reason,
+        end.outcome, words, output_messages=output, usage=spent.reported, estimate=spent.guessed,
+        error_type=end.error_type, message=end.stop_reason,
     )

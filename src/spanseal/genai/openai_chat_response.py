@@ -128,6 +128,8 @@ def response_body(response: LLMResponse) -> JsonObject:
 
 def _usage_to_wire(response: LLMResponse) -> Mapping[str, Any]:
     used = response.usage
+    if used.estimated:
+        return {}
     prompt = used.input_tokens if used.input_tokens is not None else response.prompt_tokens or None
     completion = used.output_tokens if used.output_tokens is not None else response.completion_tokens or None
     told: JsonObject = {}

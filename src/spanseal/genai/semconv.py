@@ -107,6 +107,9 @@ RUN_STOP_REASON: Final = "spanseal.run.stop_reason"
 RUN_PARENT_ID: Final = "spanseal.run.parent_id"
 STEP_NUMBER: Final = "spanseal.step.number"
 STATE_DIGEST: Final = "spanseal.state.digest"
+USAGE_ESTIMATED_INPUT_TOKENS: Final = "spanseal.usage.estimated.input_tokens"
+"""Our estimate for the calls of which the provider told no counts; ``gen_ai.usage.*`` never holds it."""
+USAGE_ESTIMATED_OUTPUT_TOKENS: Final = "spanseal.usage.estimated.output_tokens"
 
 # --- spanseal: control ----------------------------------------------------------------------------------------------
 CONTROL_SEAM: Final = "spanseal.control.seam"
@@ -181,7 +184,8 @@ TOKEN_MODALITY: Final = "gen_ai.token.modality"  # noqa: S105 - a name, no secre
 CLEAR_KEYS: Final[frozenset[str]] = frozenset({
     OPERATION_NAME, PROVIDER_NAME, ERROR_TYPE, REQUEST_MODEL, RESPONSE_MODEL, RESPONSE_FINISH_REASONS,
     REQUEST_STREAM, REQUEST_MAX_TOKENS, USAGE_INPUT_TOKENS, USAGE_OUTPUT_TOKENS, USAGE_REASONING_TOKENS,
-    USAGE_CACHE_READ_TOKENS, USAGE_CACHE_WRITE_TOKENS, AGENT_NAME, TOOL_NAME, TOOL_TYPE,
+    USAGE_CACHE_READ_TOKENS, USAGE_CACHE_WRITE_TOKENS, USAGE_ESTIMATED_INPUT_TOKENS, USAGE_ESTIMATED_OUTPUT_TOKENS,
+    AGENT_NAME, TOOL_NAME, TOOL_TYPE,
     EVALUATION_NAME, EVALUATION_SCORE_LABEL,
     RUN_ID, WRITER_ID, SEQ, SAMPLED, MANIFEST, OPEN, RUN_OUTCOME, RUN_PARENT_ID, STEP_NUMBER,
     CONTROL_SEAM, CONTROL_DECISION, CONTROL_POLICY, POLICY_NAME, POLICY_DECISION, POLICY_ROUND,

@@ -15,7 +15,18 @@ from spanseal.genai.messages import Usage
 
 
 def usage_attributes(used: Usage) -> dict[str, int | None]:
-    """The usage attributes; None for a number that the provider did not tell (0 is told)."""
+    """The usage attributes; None for a number that the provider did not tell (0 is told).
+
+    An estimate of ours has names of its own: ``gen_ai.usage.*`` is what a provider counted.
+
+    >>> usage_attributes(Usage(3, 4, estimated=True))
+    {'spanseal.usage.estimated.input_tokens': 3, 'spanseal.usage.estimated.output_tokens': 4}
+    """
+    if used.estimated:
+        return {
+            sc.USAGE_ESTIMATED_INPUT_TOKENS: used.input_tokens,
+            sc.USAGE_ESTIMATED_OUTPUT_TOKENS: used.output_tokens,
+        }
     return {
         sc.USAGE_INPUT_TOKENS: used.input_tokens,
         sc.USAGE_OUTPUT_TOKENS: used.output_tokens,

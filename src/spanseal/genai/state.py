@@ -18,6 +18,7 @@ from spanseal.genai.plain_json import digest_of_plain, plain
 
 CHARS_PER_TOKEN = 4
 TOKENS_PER_MESSAGE = 4
+NOTHING_TOLD = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Spending:
 
     ``reserved_tokens`` are set aside for the call that runs now and settled by its answer; after a call that failed
     they stay, since nobody knows what the provider counted.
-    ``estimated`` is true once a provider told no counts and ours (four characters a token) took their place.
+    ``estimated`` is true once a provider told no counts and ours (four characters a token) took their place;
+    ``reported`` sums what providers did tell, None where none of them told any.
     """
 
     input_tokens: int = 0
@@ -61,6 +63,7 @@ class Spending:
     tool_calls: int = 0
     reserved_tokens: int = 0
     estimated: bool = False
+    reported: Usage = NOTHING_TOLD
 
     @property
     def tokens(self) -> int:
@@ -73,9 +76,11 @@ class Spending:
 
     def with_answer(self, response: LLMResponse, sent: tuple[Message, ...]) -> Spending:
         """With one more model call settled; ``sent`` is what the estimate is made from where counts are missing."""
-        read = _counted(response.usage.input_tokens, response.prompt_tokens)
-        written = _counted(response.usage.output_tokens, response.completion_tokens)
-        guessed = read is None or written is None
+        told = response.usage
+        read = _counted(told.input_tokens, response.prompt_tokens)
+        written = _counted(told.output_tokens, response.completion_tokens)
+        guessed = read is None or written is None or told.estimated
+        counted = NOTHING_TOLD if told.estimated else replace(told, input_tokens=read, output_tokens=written)
         return replace(
             self,
             input_tokens=self.input_tokens + (estimate_tokens(sent) if read is None else read),
@@ -83,12 +88,25 @@ class Spending:
             model_calls=self.model_calls + 1,
             reserved_tokens=0,
             estimated=self.estimated or guessed,
+            reported=_summed(self.reported, counted),
         )
 
     @property
     def usage(self) -> Usage:
-        """The same as a provider would tell it."""
-        return Usage(input_tokens=self.input_tokens, output_tokens=self.output_tokens, estimated=self.estimated)
+        """Everything together: what providers told, and our estimate for the calls of which they told nothing."""
+        return replace(
+            self.reported, input_tokens=self.input_tokens, output_tokens=self.output_tokens, estimated=self.estimated
+        )
+
+    @property
+    def guessed(self) -> Usage | None:
+        """The part of :attr:`usage` that is our estimate; None where providers told everything."""
+        if not self.estimated:
+            return None
+        told = self.reported
+        return Usage(
+            self.input_tokens - (told.input_tokens or 0), self.output_tokens - (told.output_tokens or 0), estimated=True
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +158,20 @@ def _counted(told: int | None, other: int) -> int | None:
     """What the provider counted; a negative number is no count, and must not give a budget back what was spent."""
     number = (other or None) if told is None else told
     return number if number is None or number >= 0 else None
+
+
+def _summed(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        _sum(one.input_tokens, other.input_tokens), _sum(one.output_tokens, other.output_tokens),
+        _sum(one.reasoning_tokens, other.reasoning_tokens), _sum(one.cache_read_tokens, other.cache_read_tokens),
+        _sum(one.cache_write_tokens, other.cache_write_tokens),
+    )
+
+
+def _sum(*counts: int | None) -> int | None:
+    """Of what was told; a negative number is no count."""
+    told = [count for count in counts if count is not None and count >= 0]
+    return sum(told) if told else None
 
 
 def _without_ids(message: Message, names: dict[str, int]) -> list[Any]:

@@ -42,6 +42,7 @@ class RunSpan:
         stop_reason: str,
         output_messages: Any = None,
         usage: Usage | None = None,
+        estimate: Usage | None = None,
         error_type: str = "",
         message: str = "",
     ) -> None:
@@ -49,6 +50,7 @@ class RunSpan:
 
         ``outcome`` is completed, halted, escalated or failed; halted and failed make the span's status ERROR.
         ``output_messages`` is semconv JSON (capture full only), ``message`` a text for the status, likewise.
+        ``usage`` is what providers counted; what was only estimated goes into ``estimate``, marked ``estimated``.
         """
         self.outcome = outcome
         try:
@@ -57,7 +59,8 @@ class RunSpan:
                 self._span.set_attribute(semconv.RUN_STOP_REASON, stop_reason)
             if output_messages is not None:
                 set_content(self._span, semconv.OUTPUT_MESSAGES, output_messages)
-            for key, count in usage_attributes(usage).items() if usage is not None else ():
+            counts = [usage_attributes(used) for used in (usage, estimate) if used is not None]
+            for key, count in (item for each in counts for item in each.items()):
                 if count is not None:
                     self._span.set_attribute(key, count)
         except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)

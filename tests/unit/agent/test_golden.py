@@ -36,7 +36,7 @@ WRITE = os.environ.get("SPANSEAL_GOLDEN") == "write"  # read at import: the fixt
 SHOWN = (
     "gen_ai.tool", "gen_ai.evaluation", "error.type", "spanseal.control", "spanseal.verification", "spanseal.tool",
     "spanseal.step", "spanseal.run.outcome", "spanseal.run.stop_reason", "spanseal.llm.attempt", "spanseal.policy",
-    "spanseal.check", "gen_ai.usage", "gen_ai.output.messages",
+    "spanseal.check", "gen_ai.usage", "spanseal.usage", "gen_ai.output.messages",
 )
 LEFT_OUT = {semconv.TOOL_IDEMPOTENCY_KEY, semconv.TOOL_DEFINITIONS}  # the key holds the run's random id
 

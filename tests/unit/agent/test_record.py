@@ -12,7 +12,7 @@ from tests.unit.agent.support import TinyModel, attributes, call, is_error, reco
 
 from spanseal.agent.build import VerifiableAgent
 from spanseal.genai import semconv
-from spanseal.genai.messages import ChatRequest, LLMResponse, ToolCall
+from spanseal.genai.messages import ChatRequest, LLMResponse, ToolCall, Usage
 from spanseal.records.otlp.parse import parse_line
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer
@@ -192,3 +192,26 @@ def test_an_inner_run_may_belong_to_a_conversation_of_its_own() -> None:
         ScriptedModel(["y"]).complete("?")
     found = [attributes(span)[semconv.CONVERSATION_ID] for span in captured.named("chat")]
     assert found == ["b", "a"]
+
+
+def test_the_root_tells_counts_of_providers_under_their_names_and_our_estimate_under_names_of_its_own() -> None:
+    told = Usage(10, 5, reasoning_tokens=2, cache_read_tokens=4, cache_write_tokens=1)
+    script = [
+        LLMResponse("", "m", tool_calls=(ToolCall("c", "add", '{"a": 1, "b": 2}'),), usage=told),
+        LLMResponse("", "m", tool_calls=(ToolCall("d", "add", '{"a": 1, "b": 2}'),), usage=Usage(20, 1, 0)),
+        LLMResponse("three is the answer", "m"),
+    ]
+    with capture_spans(capture="off") as captured:
+        result = VerifiableAgent(ScriptedModel(script), tools=[add]).run("1 + 2?")
+        VerifiableAgent(ScriptedModel(["3"])).run("1 + 2?")
+    partly, untold = (attributes(span) for span in captured.named("invoke_agent"))
+    guessed = partly[semconv.USAGE_ESTIMATED_INPUT_TOKENS], partly[semconv.USAGE_ESTIMATED_OUTPUT_TOKENS]
+    assert {key: count for key, count in partly.items() if key.startswith("gen_ai.usage.")} == {
+        semconv.USAGE_INPUT_TOKENS: 30, semconv.USAGE_OUTPUT_TOKENS: 6, semconv.USAGE_REASONING_TOKENS: 2,
+        semconv.USAGE_CACHE_READ_TOKENS: 4, semconv.USAGE_CACHE_WRITE_TOKENS: 1,
+    }
+    assert guessed[0] > 0
+    assert guessed[1] == 4 + 5
+    assert result.usage == Usage(30 + guessed[0], 6 + guessed[1], 2, 4, 1, estimated=True)
+    assert not [key for key in untold if key.startswith("gen_ai.usage.")]
+    assert untold[semconv.USAGE_ESTIMATED_OUTPUT_TOKENS] == 5

@@ -56,8 +56,20 @@ def test_spending_counts_what_the_provider_told_and_marks_what_it_did_not() -> N
     assert (counted.tokens, counted.estimated) == (17, False)
     guessed = counted.with_answer(LLMResponse("y" * 8, "m"), sent)
     assert (guessed.tokens, guessed.estimated, guessed.usage.estimated) == (17 + 14 + 6, True, True)
+    assert (guessed.reported, guessed.guessed) == (Usage(12, 5), Usage(14, 6, estimated=True))
+    assert counted.guessed is None
     zero = Spending().with_answer(LLMResponse("a", "m", usage=Usage(0, 0)), sent)
     assert (zero.tokens, zero.estimated) == (0, False)
+
+
+def test_spending_sums_every_kind_of_count_where_it_was_told() -> None:
+    sent = (Message("user", "?"),)
+    spent = Spending().with_answer(LLMResponse("a", "m", usage=Usage(7, 3, reasoning_tokens=2)), sent)
+    spent = spent.with_answer(LLMResponse("a", "m", usage=Usage(8, 4, 1, cache_read_tokens=6)), sent)
+    spent = spent.with_answer(LLMResponse("a", "m", usage=Usage(1, 1, reasoning_tokens=-5)), sent)
+    assert spent.usage == spent.reported == Usage(16, 8, 3, 6, None)
+    marked = Spending().with_answer(LLMResponse("a", "m", usage=Usage(9, 9, estimated=True)), sent)
+    assert (marked.reported, marked.guessed) == (Usage(), Usage(9, 9, estimated=True))
 
 
 def test_every_kind_of_part_counts_for_the_estimate() -> None:
