@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -75,6 +76,38 @@ def test_a_source_without_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str
     (tmp_path / "spans.jsonl").write_text("")
     assert run(["runs", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "no runs here\n"
+
+
+@pytest.mark.parametrize("command", ["runs", "show", "verify"])
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("hosts", b"127.0.0.1 localhost\n::1 localhost\n", "hosts, bytes 0-20: not an OTLP JSON line"),
+        ("note", b"no line end", "note, bytes 0-11: not an OTLP JSON line"),
+        ("spans.jsonl.gz", gzip.compress(lines(calculator_run())), "unpack it to JSON lines"),
+    ],
+)
+def test_a_file_of_other_things_is_no_source(
+    command: str, name: str, data: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    assert run([command, str(tmp_path / name)]) == 2
+    out = capsys.readouterr()
+    assert out.out == ""
+    assert "no OTLP document in it; looked at the whole file" in out.err
+    assert "an audit store, an export file" in out.err
+    assert says in out.err
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\n", b'{"resourceSpans":[]}\n', b'{"resourceLogs":[]}\n', bytes(64), b'{"reso']
+)
+def test_an_export_that_holds_no_span_yet_has_no_runs(
+    data: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "spans.jsonl").write_bytes(data)
+    assert run(["runs", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("no runs here\n")
 
 
 def sealed(folder: Path, tmp_path: Path) -> Path:

@@ -25,6 +25,7 @@ class FileSource(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
+        self._documents, self._foreign = 0, ""
         if not path.exists():
             raise ReplayError(f"{path}: there is no such file or folder. Looked for {LOOKED_FOR}.")
         if path.is_dir() and not any(is_export(p.name) for p in _entries(path)):
@@ -32,7 +33,9 @@ class FileSource(Source):
             raise ReplayError(f"{path}: nothing to read in this folder. Looked for {LOOKED_FOR}; there is: {there}.")
 
     def _stored(self) -> Iterator[SourceSpan]:
-        for file in self._files():
+        self._documents, self._foreign = 0, ""
+        files = self._files()
+        for file in files:
             try:
                 stream = file.open("rb")
             except OSError as error:
@@ -42,6 +45,8 @@ class FileSource(Source):
                 continue
             with stream:
                 yield from self._of(file, stream)
+        if self._foreign and not self._documents:
+            raise ReplayError(_no_export(self.path, len(files), self._foreign))
 
     def _files(self) -> list[Path]:
         if not self.path.is_dir():
@@ -61,8 +66,11 @@ class FileSource(Source):
         try:
             found = [whole] if whole else (piece for line in lines(stream) for piece in pieces(line))
             for piece in found:
+                self._documents += piece.kind in ("", "other")
                 if piece.kind:
                     skips.add(piece)
+                if piece.kind == "malformed" and not self._foreign:
+                    self._foreign = f"{file.name}, bytes {piece.start}-{piece.end}: {piece.reason}"
                 for record in piece.spans:
                     yield SourceSpan(record, f"{file.name}, byte {piece.start}")
         except OSError as error:
@@ -112,6 +120,12 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(p for p in folder.iterdir() if not p.name.startswith("."))
     except OSError as error:
         raise ReplayError(f"{folder}: the folder cannot be read: {error.strerror or error}") from error
+
+
+def _no_export(path: Path, files: int, first: str) -> str:
+    looked = f"{files} files of this folder" if path.is_dir() else "the whole file"
+    packed = " It looks packed: unpack it to JSON lines first." if is_packed(path.name) else ""
+    return f"{path}: no OTLP document in it; looked at {looked}. {first}. Read are {LOOKED_FOR}: JSON lines.{packed}"
 
 
 def _why_ignored(entry: Path) -> str:

@@ -66,7 +66,8 @@ def pieces(line: Line) -> Iterator[Piece]:
     at = 0
     for run in _NULS.finditer(line.raw):
         yield from _glued(line, at, run.start())
-        yield Piece(line.start + run.start(), line.start + run.end(), (), "nul", "NUL bytes, as after a power loss")
+        kind = "nul" if line.ended or run.end() < len(line.raw) else "torn"
+        yield Piece(line.start + run.start(), line.start + run.end(), (), kind, "NUL bytes, as after a power loss")
         at = run.end()
     yield from _glued(line, at, len(line.raw))
 
@@ -108,6 +109,6 @@ def _why(raw: bytes, error: OtlpError, at: int, *, glued: bool, ended: bool) -> 
         return "other", f"OTLP {signal[1].decode()}, no spans"
     if glued:
         return "glued", "a fragment that the next document was glued to (the writer was cut off and went on)"
-    if not ended:
+    if not ended and raw.lstrip()[:1] == b"{":
         return "torn", "the last line is cut: its writer was stopped, or is still writing"
     return "malformed", f"not an OTLP JSON line (byte {at + error.offset}: {error})"
