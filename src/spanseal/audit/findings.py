@@ -77,7 +77,7 @@ _BAD = {
     # plain export files
     "run-incomplete": "numbered spans of a run are not in these files",
     "run-conflicting": "the spans of a run contradict each other, or the ledger that they carry",
-    "lines-damaged": "bytes between the lines of an export file are no OTLP: a writer was cut off, or they were changed",
+    "lines-damaged": "bytes inside an export file are no OTLP: its writer was cut off, or they were changed",
 }
 _UNKNOWN = {
     "no-trust": "consistent, but no trust file says whose signature to believe",

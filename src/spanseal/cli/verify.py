@@ -1,4 +1,4 @@
-"""``spanseal verify``: judge an audit store against its signed head, and say what was and what was not looked at."""
+"""``spanseal verify``: judge an audit store against its signed head, or export files against their runs' ledgers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from spanseal.cli.reading import ContentKeysOption, HeadsOption, TrustOption
+from spanseal.cli.reading import ContentKeysOption, HeadsOption, SourceArgument, TrustOption
 from spanseal.errors import NotAStoreError, UsageError
 
 if TYPE_CHECKING:
@@ -23,25 +23,53 @@ _PAUSE: Final = 0.1
 
 
 def verify(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="The audit store.")],
+    source: SourceArgument,
     trust: TrustOption = None,
     heads: HeadsOption = None,
     content_keys: ContentKeysOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print one JSON document: verdict, size, origin, findings, covered, unchecked, …"),
+    ] = False,
 ) -> int:
-    """Check every byte of an audit store. Exit code 0: as it was signed; 1: it is not; 2: it cannot be judged."""
-    from spanseal.audit.belief import belief_about
+    """Check every byte of an audit store. Exit code 0: as it was signed; 1: it is not; 2: it cannot be judged.
 
-    _demand_store(store)
-    if content_keys is not None and not content_keys.is_dir():
-        raise UsageError(f"--content-keys {content_keys}: no such folder; give the sealer's `content` folder")
-    belief = belief_about(store, trust=trust, heads=heads, content_keys=content_keys)
-    verdict = _judge(store, belief)
+    Plain export files are held against the ledgers of their runs: 1 if spans are missing or contradict each other,
+    else 2, for nothing seals them.
+    """
+    belief: Belief | None = None
+    if _is_plain(source):
+        from spanseal.replay.judge_files import judge_files
+
+        verdict = judge_files(source)
+    else:
+        belief = _belief(source, trust, heads, content_keys)
+        verdict = _judge(source, belief)
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), indent=2))
     else:
         _print(verdict, belief)
     return verdict.exit_code
+
+
+def _is_plain(source: Path) -> bool:
+    """Whether these are export files. A folder with neither a store nor an export file may be a store's remains."""
+    from spanseal.audit.store_names import is_store
+    from spanseal.records.export_files import is_export
+
+    if not source.exists():
+        raise NotAStoreError(f"{source}: no such file or folder; give an audit store or export files")
+    if not source.is_dir():
+        return True
+    return not is_store(source) and any(is_export(path.name) for path in source.iterdir())
+
+
+def _belief(store: Path, trust: Path | None, heads: Path | None, content_keys: Path | None) -> Belief:
+    from spanseal.audit.belief import belief_about
+
+    if content_keys is not None and not content_keys.is_dir():
+        raise UsageError(f"--content-keys {content_keys}: no such folder; give the sealer's `content` folder")
+    return belief_about(store, trust=trust, heads=heads, content_keys=content_keys)
 
 
 def _judge(store: Path, belief: Belief) -> Verdict:
@@ -62,17 +90,12 @@ def _judge(store: Path, belief: Belief) -> Verdict:
             return verdict
 
 
-def _demand_store(store: Path) -> None:
-    """Raise NotAStoreError, with what to do, where there cannot be a store."""
-    if not store.exists():
-        raise NotAStoreError(f"{store}: no such folder; give the folder that `spanseal seal --store` made")
-    if not store.is_dir():
-        raise NotAStoreError(f"{store} is a file; an audit store is a folder: give the one that holds `checkpoint`")
-
-
-def _print(verdict: Verdict, belief: Belief) -> None:
+def _print(verdict: Verdict, belief: Belief | None) -> None:
     from spanseal.cli.reading import Output
-    from spanseal.replay.render.verdict import whole_verdict
+    from spanseal.replay.render.verdict import files_verdict, whole_verdict
 
     out = Output(sys.stdout)
+    if belief is None:
+        out.lines(files_verdict(verdict, out.marks))
+        return
     out.lines(whole_verdict(verdict, belief.trust_path, out.marks, witnessed=belief.witnessed))

@@ -79,6 +79,12 @@ class RunReader:
         raise ReplayError(f"{self.source.path}: {said} {run_id!r}; runs here: {listed}")
 
     @property
+    def strangers(self) -> int:
+        """How many spans belong to no agent's run."""
+        self.runs()
+        return self._strangers
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """What reading the source found odd: skipped bytes, repetitions, ignored files."""
         self.runs()

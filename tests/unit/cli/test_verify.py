@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.replay.recorded import calculator_run, lines
 from tests.unit.sealer.sinks import export
 
 from spanseal import settings
@@ -143,9 +144,9 @@ def test_a_store_that_was_emptied_since_it_was_seen_is_a_rollback(
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("verify missing", "no such folder"),
-        ("verify spans/a.jsonl", "is a file"),
-        ("verify spans", "no audit store"),
+        ("verify missing", "no such file or folder"),
+        ("verify keys/trust", "no OTLP document"),
+        ("verify keys", "no audit store"),
         ("verify empty", "is empty"),
         ("verify store --trust missing", "missing cannot be read"),
         ("verify store --trust keys/log.key", "log.key"),
@@ -159,6 +160,31 @@ def test_what_cannot_be_verified_is_2_and_one_line(typed: Typed, tmp_path: Path,
     assert err.startswith("error: ")
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_plain_export_files_are_judged_by_their_ledgers_and_are_never_good(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    spans = calculator_run()
+    (tmp_path / "plain" / "a.jsonl").write_bytes(lines(spans))
+    for place in ("plain", "plain/a.jsonl"):
+        code, out, err = typed(f"verify {place} --json")
+        document: dict[str, Any] = json.loads(out)
+        assert (code, err, document["verdict"], document["origin"], document["size"]) == (2, "", "unknown", "", 9)
+        assert codes(document) == {"not-sealed"}
+    (tmp_path / "plain" / "a.jsonl").write_bytes(lines([*spans[:3], *spans[4:]]))
+    code, out, _ = typed("verify plain")
+    assert code == 1
+    assert out.startswith("✗ bad · export files, not sealed · 8 spans\n")
+    assert "run-incomplete: run 4b4b" in out
+    assert REWRITTEN not in out
+
+
+def test_files_in_the_place_of_a_store_are_not_good(typed: Typed, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "store")
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "a.jsonl").write_bytes(lines(calculator_run()))
+    code, out, _ = typed("verify store --json")
+    assert (code, codes(json.loads(out))) == (2, {"not-sealed"})
 
 
 def test_a_damaged_memory_of_heads_is_said_not_forgotten(typed: Typed, tmp_path: Path) -> None:

@@ -39,16 +39,7 @@ def verdict_lines(verdict: Verdict, width: int, marks: Marks, *, witnessed: bool
 
 def whole_verdict(verdict: Verdict, trust: Path | None, marks: Marks, *, witnessed: bool) -> Iterator[Text]:
     """Every finding, what was and was not looked at, and by which trust file it was judged (None: none)."""
-    signs = _signs(marks)
-    sign, style = signs[verdict.verdict]
-    what = f" {marks.dot} {safe(verdict.origin, marks) or 'no log'} {marks.dot} {verdict.size} leaves"
-    yield Text(f"{sign} {verdict.verdict}", style).append(what, "dim")
-    for found in verdict.findings:
-        sign, style = signs[found.weight] if found.weight != "info" else (marks.warn, "dim")
-        place = f": {safe(found.where, marks)}" if found.where else ""
-        yield Text(f"  {sign} {found.code}", style).append(f"{place}: {safe(found.meaning, marks)}", "default")
-    yield Text(f"  covered      {_counts(verdict.covered)}")
-    yield Text(f"  not checked  {_counts(verdict.unchecked)}")
+    yield from _judged(verdict, f"{safe(verdict.origin, marks) or 'no log'} {marks.dot} {verdict.size} leaves", marks)
     if verdict.rebuildable:
         caches = ", ".join(safe(path, marks) for path in verdict.rebuildable)
         yield Text(f"  caches       {caches} (nothing rests on them)")
@@ -56,6 +47,23 @@ def whole_verdict(verdict: Verdict, trust: Path | None, marks: Marks, *, witness
     yield Text(f"  trust        {by}")
     if _unwitnessed(verdict, witnessed=witnessed):
         yield Text(f"  {marks.warn} {CODES[_NO_WITNESS].meaning}")
+
+
+def files_verdict(verdict: Verdict, marks: Marks) -> Iterator[Text]:
+    """The verdict on plain export files, in full."""
+    yield from _judged(verdict, f"export files, not sealed {marks.dot} {verdict.size} spans", marks)
+
+
+def _judged(verdict: Verdict, what: str, marks: Marks) -> Iterator[Text]:
+    signs = _signs(marks)
+    sign, style = signs[verdict.verdict]
+    yield Text(f"{sign} {verdict.verdict}", style).append(f" {marks.dot} {what}", "dim")
+    for found in verdict.findings:
+        sign, style = signs[found.weight] if found.weight != "info" else (marks.warn, "dim")
+        place = f": {safe(found.where, marks)}" if found.where else ""
+        yield Text(f"  {sign} {found.code}", style).append(f"{place}: {safe(found.meaning, marks)}", "default")
+    yield Text(f"  covered      {_counts(verdict.covered)}")
+    yield Text(f"  not checked  {_counts(verdict.unchecked)}")
 
 
 def _signs(marks: Marks) -> Mapping[str, tuple[str, str]]:

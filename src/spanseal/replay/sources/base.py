@@ -6,7 +6,8 @@ May import ``records``, ``audit`` (types) and the siblings ``note`` and ``seen``
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -39,11 +40,13 @@ class NoteLog:
     """Notes in order, bounded: what comes after the first thousand is counted."""
 
     def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
         self._notes: list[Note] = []
         self._more = 0
 
     def add(self, kind: str, where: str, meaning: str) -> None:
         """Remember a note, or count it."""
+        self.counts[kind] += 1
         if len(self._notes) < _MOST_NOTES:
             self._notes.append(Note(kind, where, meaning))
         else:
@@ -68,6 +71,11 @@ class Source(ABC):
     def notes(self) -> tuple[Note, ...]:
         """What the last reading skipped or found odd, with places; complete when the reading is."""
         return self._log.all()
+
+    @property
+    def note_counts(self) -> Mapping[str, int]:
+        """How many notes of each kind the last reading had, those included that were too many to keep."""
+        return self._log.counts
 
     def read(self) -> Iterator[SourceSpan]:
         """Every span once, in the order found. Repetitions are dropped and counted in a note."""
