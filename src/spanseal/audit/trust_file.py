@@ -99,7 +99,7 @@ def read_policy(data: bytes, name: str) -> tuple[tuple[VKey, ...], dict[str, VKe
         if not word or word.startswith("#"):
             continue
         if word not in policy.words:
-            raise TrustError(f"{name}:{number}: a line starts with log, witness, group or quorum")
+            raise TrustError(f"{name}:{number}: a line starts with log, witness, group or quorum; give `trust`")
         try:
             policy.words[word](items)
         except FormatError as error:

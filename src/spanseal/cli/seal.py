@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def seal(
-    spans: Annotated[list[Path], typer.Argument(metavar="SPANS...", help="Export files, or folders of them.")],
+    spans: Annotated[list[Path], typer.Argument(metavar="SPANS", help="Export files, or folders of them.")],
     store: Annotated[Path, typer.Option(metavar="DIR", help="The audit store; made if there is none.")],
     keys: Annotated[Path, typer.Option(metavar="DIR", help="The folder that `spanseal keygen` made.")],
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what is appended, until interrupted.")] = False,
@@ -45,7 +45,7 @@ def seal(
     if as_json:
         typer.echo(_document(tail, totals, head))
     else:
-        _print(tail, totals, head)
+        _print(spans, tail, totals, head)
     if tail.unread:
         raise typer.Exit(2)
 
@@ -99,17 +99,19 @@ def _document(tail: Tail, totals: Totals, head: Checkpoint) -> str:
     )
 
 
-def _print(tail: Tail, totals: Totals, head: Checkpoint) -> None:
+def _print(spans: list[Path], tail: Tail, totals: Totals, head: Checkpoint) -> None:
     import base64
     import sys
 
     from spanseal.cli.reading import Output
+    from spanseal.sealer.tail_files import discover
 
     lines = [f"sealed {totals.spans} spans"]
     if totals.duplicates:
         lines.append(f"  {totals.duplicates} were sealed before and were not written again")
     if totals.unparsable:
         lines.append(f"  {totals.unparsable} lines are no OTLP JSON; they are sealed as raw bytes")
+    lines += [f"  {path}: no export file (.jsonl or .json) lies there" for path in spans if not any(discover([path]))]
     lines += [f"  {torn.path}: the last {torn.size} bytes have no line end yet; left for later" for torn in tail.torn]
     lines += [f"  {gap.path}: after byte {gap.sealed}: {gap.reason}" for gap in tail.gaps]
     lines += [f"  NOT READ {unread.path}: {unread.why}" for unread in tail.unread]

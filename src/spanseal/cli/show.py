@@ -33,7 +33,7 @@ class Form(StrEnum):
 def show(
     source: SourceArgument,
     run: Annotated[
-        str | None, typer.Argument(metavar="[RUN]", help="A run id, a trace id, or the beginning of one.")
+        str | None, typer.Argument(metavar="RUN", help="A run id, a trace id, or the beginning of one.")
     ] = None,
     step: Annotated[int | None, typer.Option(metavar="N", help="Only this step, with all the model saw.")] = None,
     form: Annotated[Form, typer.Option("--as", help="The form.")] = Form.TREE,

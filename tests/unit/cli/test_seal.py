@@ -41,6 +41,15 @@ def test_keygen_says_what_is_private_and_pins(typed: Typed, tmp_path: Path) -> N
     assert typed("keygen keys")[0] == 2
 
 
+def test_seal_says_where_there_is_nothing_to_seal(typed: Typed, spans: Path, tmp_path: Path) -> None:
+    typed("keygen keys")
+    (tmp_path / "other").mkdir()
+    code, out, _ = typed("seal other spans --store store --keys keys")
+    assert code == 0
+    assert "other: no export file" in out
+    assert "spans: no export file" not in out
+
+
 def test_seal_tells_what_was_sealed_and_what_was_left(typed: Typed, spans: Path) -> None:
     typed("keygen keys --origin example.com/agents")
     code, out, err = typed("seal spans --store store --keys keys")
