@@ -28,5 +28,4 @@ def demo(
     folder = out / time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     while folder.exists():
         folder = folder.with_name(folder.name + "-1")
-    folder.mkdir(parents=True)
     return 0 if tell(folder, model, Console(highlight=False, soft_wrap=False)) else 1

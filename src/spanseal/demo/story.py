@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -61,16 +62,17 @@ def tell(out: Path, choice: str, console: Console) -> bool:
 
 
 def _ask(demo: Demo, choice: str) -> list[RunResult]:
-    demo.title(1, "An agent works: three tools, checks on every answer, policies at every seam")
-    configure("spanseal-demo", export=demo.out / "spans", capture="full")
-    try:
-        with demo_model(choice) as adapter:
+    with demo_model(choice) as adapter:
+        demo.out.mkdir(parents=True)
+        demo.title(1, "An agent works: three tools, checks on every answer, policies at every seam")
+        configure("spanseal-demo", export=demo.out / "spans", capture="full")
+        try:
             demo.say(f"   model {adapter.model} ({adapter.provider})" + _note(choice), "dim")
             shop = build_shop(adapter)
             return [_one(demo, shop, question) for question in QUESTIONS]
-    finally:
-        flush()
-        shutdown()
+        finally:
+            flush()
+            shutdown()
 
 
 def _note(choice: str) -> str:
@@ -93,7 +95,7 @@ def _one(demo: Demo, shop: Shop, question: str) -> RunResult:
         good = result.success and right in result.answer
         demo.say(f"              {'right' if good else 'not right'}: it is {right}", "green" if good else "yellow")
     if result.escalation is not None:
-        demo.say(f"   Waiting    {result.escalation.action}")
+        demo.say(f"   Waiting    {json.dumps(result.escalation.action)}")
         demo.say(f"              sha256 {result.escalation.digest}; ordered so far: {shop.orders.orders or 'nothing'}")
     return result
 

@@ -84,6 +84,13 @@ def test_an_unknown_model_is_refused_with_what_is_possible(choice: str) -> None:
         pass
 
 
+def test_a_demo_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = spanseal("demo", "--model", "gpt-5", "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "scripted" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_server_that_is_not_there_is_told_and_ends_badly(tmp_path: Path) -> None:
     done = spanseal("demo", "--model", "http://127.0.0.1:9/v1#none", "--out", str(tmp_path))
     assert done.returncode == 1
