@@ -69,6 +69,17 @@ def test_a_step_as_it_always_was(tmp_path: Path) -> None:
     assert shown == (GOLDEN / "calculator.step2.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_still_says_whether_a_call_can_be_sent_again(width: int, tmp_path: Path) -> None:
+    spans = calculator_run()
+    for span in spans:
+        if span.attributes.get(sc.OPERATION_NAME) == "chat":
+            span.attributes[sc.RESPONSE_MODEL] = "a-model-with-a-rather-long-name"
+    run = only(spans, tmp_path)
+    words = " ".join(line.plain for line in tree(run, width)).split()
+    assert words.count("semantic") == len(run.calls) > 0
+
+
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_no_line_is_wider_than_the_terminal(width: int, tmp_path: Path) -> None:
     for spans in (calculator_run(), hostile_run()):

@@ -21,6 +21,7 @@ from spanseal.replay.run import Node, Run
 _CLOCK: Final = 9
 _MOST: Final = 20
 _SHORT: Final = 24
+_FOLDS: Final = 3
 GRADES: Final = {
     "complete": "green",
     "unnumbered": "yellow",
@@ -127,11 +128,13 @@ def _node(
 ) -> Iterator[Text]:
     made = label(node.part, marks, run.content)
     clock = Text(_since(node.part.started, run.started), "dim")
-    yield clock.append(lead + sign, "dim").append(beside, "magenta").append(made.line)
+    clock.append(lead + sign, "dim").append(beside, "magenta")
+    first, *more = _folded(made.line, max(width - clock.cell_len, 20), marks)
+    yield clock.append(first)
     inner = lead + {marks.tee: marks.pipe, marks.last: " " * len(marks.last)}.get(sign, "")
     bar = Text(" " * _CLOCK + inner + (marks.pipe if node.children else " " * len(marks.pipe)), "dim")
     room = max(width - bar.cell_len, 20)
-    for text in (*(part for line in made.whole for part in wrapped(line, room)), *made.below):
+    for text in (*more, *(part for line in made.whole for part in wrapped(line, room)), *made.below):
         yield bar.copy().append(text)
     latest = 0
     for index, child in enumerate(node.children):
@@ -139,6 +142,14 @@ def _node(
         latest = max(latest, child.part.ended or 0)
         branch = marks.last if index == len(node.children) - 1 else marks.tee
         yield from _node(child, run, inner, branch, f"{marks.beside} " if overlaps else "", width, marks)
+
+
+def _folded(line: Text, room: int, marks: Marks) -> list[Text]:
+    """A label in few lines, so that a narrow terminal keeps what stands last in it; one far too long is cut."""
+    if line.cell_len <= room:
+        return [line]
+    parts = list(wrapped(line, room))
+    return parts if len(parts) <= _FOLDS else [shortened(line, room, marks)]
 
 
 def _since(started: int, zero: int) -> str:
