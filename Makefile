@@ -1,4 +1,5 @@
-# Everything that README names. Each target makes what it needs; nothing outside this tree and the cache is changed.
+# Everything that README names. Each target makes what it needs; outside this tree only caches and the
+# user's state folder (which remembers the logs that the demo made) are written.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV   ?= .venv
 BIN    := $(VENV)/bin

@@ -21,13 +21,20 @@ README = Path(__file__).resolve().parents[2] / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BLOCKS = BLOCK.findall(README.read_text(encoding="utf-8"))
 
+RULES_ASKED = """
+from spanseal import AgentState, LLMResponse, ToolCall, ToolUse
+
+print(HasNumberCheck().check(LLMResponse("none", "m")).passed)
+print(AskFirstPolicy().decide("before_tool", AgentState(), ToolUse(ToolCall("1", "order", "{}"))).decision.value)
+"""
+
 
 def blocks(language: str) -> list[str]:
     return [text for name, text in BLOCKS if name == language]
 
 
 def test_readme_has_the_blocks_that_are_run_here() -> None:
-    assert " ".join(name for name, _ in BLOCKS) == "console console python python console python sh console"
+    assert " ".join(name for name, _ in BLOCKS) == "console console python python python console python sh console"
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +65,10 @@ def run(command: list[str] | str, folder: Path, environment: dict[str, str]) -> 
 
 @pytest.mark.timeout(900)
 def test_every_line_works_as_printed(folder: Path, environment: dict[str, str]) -> None:
-    agent, client, replay = blocks("python")
+    agent, rules, client, replay = blocks("python")
     outcome = run([sys.executable, "-c", agent], folder, environment).split()
     assert outcome[0] in {"completed", "halted", "failed"}
+    assert run([sys.executable, "-c", rules + RULES_ASKED], folder, environment).split() == ["False", "escalate"]
     run([sys.executable, "-c", client], folder, environment)
     lines = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ spanseal")]
     assert len(lines) == 5
