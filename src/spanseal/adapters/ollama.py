@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any, ClassVar
 
 from spanseal.adapters.base import LLMAdapter
+from spanseal.adapters.loop_clients import LoopClients
 from spanseal.adapters.options import check_options
 from spanseal.adapters.provider_errors import malformed, provider_error, unsent
 from spanseal.errors import MalformedResponseError, ProviderError, UsageError
@@ -30,7 +31,8 @@ class OllamaAdapter(LLMAdapter):
 
     ``host`` is the server (default: ``OLLAMA_HOST`` as the ollama client reads it, else ``http://127.0.0.1:11434``),
     ``timeout`` seconds for one call; or give your own ``client`` and ``async_client``: the adapter works on
-    instrumented copies and leaves yours alone. The body is ours, sent by the client's own request function, because
+    instrumented copies and leaves yours alone. Of its own async clients it has one for each event loop, closed with
+    the loop. The body is ours, sent by the client's own request function, because
     its typed method drops the schema keywords that it does not know. Tool calls without an id get one that is marked
     (:func:`spanseal.genai.wire_json.synthetic_id`).
 
@@ -54,10 +56,13 @@ class OllamaAdapter(LLMAdapter):
         _refuse(client, ollama.Client, "client")
         _refuse(async_client, ollama.AsyncClient, "async_client")
         check_options("OllamaAdapter", model=model, url=host, timeout=timeout, schemes=())
+        own: LoopClients[ollama.AsyncClient] | None = None
         if client is None and async_client is None:
-            client, async_client = ollama.Client(host, timeout=timeout), ollama.AsyncClient(host, timeout=timeout)
+            client = ollama.Client(host, timeout=timeout)
+            own = LoopClients(lambda: instrument(ollama.AsyncClient(host, timeout=timeout)))
         self.model = model
         self.provider = ollama_chat.PROVIDER
+        self._own = own
         self._client: Any = None if client is None else instrument(_own_copy(client))
         self._async_client: Any = None if async_client is None else instrument(_own_copy(async_client))
 
@@ -65,7 +70,7 @@ class OllamaAdapter(LLMAdapter):
         return self._whole(self._sent(ollama_chat.request_body(request, stream=False)))
 
     async def _achat(self, request: ChatRequest) -> LLMResponse:
-        if self._async_client is None:
+        if self._async_client is None and self._own is None:
             return await super()._achat(request)
         return self._whole(await self._asent(ollama_chat.request_body(request, stream=False)))
 
@@ -106,10 +111,11 @@ class OllamaAdapter(LLMAdapter):
             raise self._error(error, body) from error
 
     async def _asent(self, body: JsonObject) -> Any:
-        if self._async_client is None:
+        client: Any = self._async_client if self._own is None else await self._own.here()
+        if client is None:
             raise UsageError("this OllamaAdapter has a sync client only: call it without await, or give async_client=")
         try:
-            return await self._async_client._request(dict, "POST", ollama_chat.PATH, json=body, stream=body["stream"])
+            return await client._request(dict, "POST", ollama_chat.PATH, json=body, stream=body["stream"])
         except _FAULTS as error:
             raise self._error(error, body) from error
 

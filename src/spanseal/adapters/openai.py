@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from spanseal import settings
 from spanseal.adapters.base import LLMAdapter
+from spanseal.adapters.loop_clients import LoopClients
 from spanseal.adapters.options import check_options
 from spanseal.adapters.parameter_rule import ParameterRule
 from spanseal.adapters.provider_errors import malformed, provider_error, unsent
@@ -38,7 +39,8 @@ class OpenAIAdapter(LLMAdapter):
     """A model behind the OpenAI chat completions API.
 
     Give a ``base_url`` (often ending in ``/v1``) and a key, or your own ``client`` (``openai.OpenAI``,
-    ``AzureOpenAI``) and ``async_client``: the adapter works on an instrumented copy and leaves yours alone. The key
+    ``AzureOpenAI``) and ``async_client``: the adapter works on an instrumented copy and leaves yours alone, in
+    whatever loop it is used; of its own async clients it has one for each event loop, closed with the loop. The key
     is ``api_key``, else ``OPENAI_API_KEY``; a server with a ``base_url`` may need none. ``timeout`` is in seconds for
     one attempt, ``max_retries`` the SDK's retries of one call.
 
@@ -71,18 +73,23 @@ class OpenAIAdapter(LLMAdapter):
             self._key_setting = "the client's key"
             _refuse(client, openai.OpenAI, "client")
             _refuse(async_client, openai.AsyncOpenAI, "async_client")
+        own: LoopClients[openai.AsyncOpenAI] | None = None
         check_options("OpenAIAdapter", model=model, url=base_url, timeout=timeout, max_retries=max_retries)
         if client is None and async_client is None:
             given = api_key or settings.openai_api_key()
             key = given.strip() if isinstance(given, str) else given  # a key from a file ends with a line break
             key = key or (_NO_KEY if base_url else None)
             if key is None:
-                raise AuthenticationError("no API key: pass api_key=, set OPENAI_API_KEY, or give a base_url")
+                raise AuthenticationError("no API key: set OPENAI_API_KEY, or pass api_key= or base_url=")
             check_options("OpenAIAdapter", key=key)
             client = openai.OpenAI(api_key=key, base_url=base_url)
-            async_client = openai.AsyncOpenAI(api_key=key, base_url=base_url)
+            own = LoopClients(lambda: instrument(openai.AsyncOpenAI(
+                # the SDK's own default would close itself in whatever loop runs when it is dropped
+                api_key=key, base_url=base_url, http_client=openai.DefaultAsyncHttpxClient(),
+            )))
             self._key_setting = "api_key= or OPENAI_API_KEY"
         self.model = model
+        self._own = own
         self._client = None if client is None else instrument(copy.copy(client))
         self._async_client = None if async_client is None else instrument(copy.copy(async_client))
         self._rule = ParameterRule()
@@ -104,7 +111,7 @@ class OpenAIAdapter(LLMAdapter):
         return self._parsed(response)
 
     async def _achat(self, request: ChatRequest) -> LLMResponse:
-        client = self._async_client
+        client = await self._async_here()
         if client is None:
             return await super()._achat(request)
         response = await self._aruled(request, False, lambda body: client.post(
@@ -133,7 +140,7 @@ class OpenAIAdapter(LLMAdapter):
         yield Chunk(response=self._whole(self._assembled(assembler)))
 
     async def _astream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
-        client = self._async_client
+        client = await self._async_here()
         if client is None:
             raise UsageError("this OpenAIAdapter has a sync client only: use stream(), or give async_client= too")
         stream = await self._aruled(request, True, lambda body: client.post(
@@ -151,6 +158,9 @@ class OpenAIAdapter(LLMAdapter):
         finally:
             await stream.close()
         yield Chunk(response=self._whole(self._assembled(assembler)))
+
+    async def _async_here(self) -> openai.AsyncOpenAI | None:
+        return self._async_client if self._own is None else await self._own.here()
 
     def _ruled(self, request: ChatRequest, stream: bool, post: Callable[[JsonObject], _T]) -> _T:
         body = openai_chat.request_body(request, stream=stream)
