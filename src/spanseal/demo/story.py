@@ -19,7 +19,7 @@ from spanseal.demo.agents import QUESTIONS, Shop, build_shop
 from spanseal.demo.attack import attack_all
 from spanseal.demo.model import demo_model
 from spanseal.replay.reader import RunReader, replay_llm_calls
-from spanseal.replay.render.text import marks_for
+from spanseal.replay.render.text import Marks, marks_for, safe
 from spanseal.replay.render.tree import tree
 from spanseal.telemetry.configure import configure, flush, shutdown
 
@@ -35,8 +35,13 @@ class Demo:
     console: Console
 
     def say(self, text: str = "", style: str = "") -> None:
-        """One line of the story."""
-        self.console.print(Text(text, style), soft_wrap=True)
+        """One line of the story; what a model wrote in it steers no terminal."""
+        self.console.print(Text(safe(text, self.marks), style), soft_wrap=True)
+
+    @property
+    def marks(self) -> Marks:
+        """The signs that the console can show."""
+        return marks_for(self.console.encoding)
 
     def title(self, number: int, text: str) -> None:
         """The beginning of a chapter."""
@@ -88,7 +93,7 @@ def _one(demo: Demo, shop: Shop, question: str) -> RunResult:
         result = shop.agent.run(question)
     for message in result.messages[2:]:
         who = "model" if message.role == "assistant" else "agent"
-        demo.say(f"   {who:<10} {_short(message.text)}", "" if who == "model" else "dim")
+        demo.say(f"   {who:<10} {_short(message.text, demo.marks.more)}", "" if who == "model" else "dim")
     demo.say(f"   Outcome    {result.outcome}: {result.answer or result.stop_reason}", COLOURS[result.outcome])
     right = EXPECTED.get(question)
     if right is not None:
@@ -100,9 +105,9 @@ def _one(demo: Demo, shop: Shop, question: str) -> RunResult:
     return result
 
 
-def _short(text: str) -> str:
+def _short(text: str, more: str) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= 150 else flat[:149] + "…"
+    return flat if len(flat) <= 150 else flat[: 150 - len(more)] + more
 
 
 def _seal(demo: Demo) -> bool:
@@ -133,7 +138,7 @@ def _replay(demo: Demo, results: list[RunResult]) -> bool:
     for result in results:
         run = reader.run(result.run_id)
         demo.say()
-        for line in tree(run, demo.console.width, marks_for(demo.console.encoding)):
+        for line in tree(run, demo.console.width, demo.marks):
             demo.console.print(line)
         calls = replay_llm_calls(run)
         said = [message.text for message in result.messages if message.role == "assistant"]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from spanseal.demo import attack
 from spanseal.demo.attack import attack_all
 from spanseal.demo.model import demo_model
+from spanseal.demo.story import Demo
 from spanseal.errors import UsageError
 
 
@@ -37,6 +40,18 @@ def test_the_retry_repairs_what_the_check_refused(told: tuple[Path, str]) -> Non
     assert text.count("not valid JSON") >= 3
     assert "modify by one_path" in text
     assert "right: it is 192" in text
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_what_a_model_wrote_is_told_in_any_encoding_and_steers_no_terminal(encoding: str, tmp_path: Path) -> None:
+    heard = io.BytesIO()
+    out = io.TextIOWrapper(heard, encoding=encoding, newline="\n")
+    Demo(tmp_path, Console(file=out, width=20)).say("a lamp\x1b[2J \u202e costs … \u4e2d 24 dollars, they say")
+    out.flush()
+    line = heard.getvalue().decode(encoding)
+    assert line.endswith("24 dollars, they say\n")
+    assert line.startswith("a lamp\\x1b[2J \\u202e costs ")
+    assert line.count("\n") == 1
 
 
 def test_the_order_never_happened(told: tuple[Path, str]) -> None:
