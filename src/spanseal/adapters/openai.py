@@ -73,20 +73,10 @@ class OpenAIAdapter(LLMAdapter):
             self._key_setting = "the client's key"
             _refuse(client, openai.OpenAI, "client")
             _refuse(async_client, openai.AsyncOpenAI, "async_client")
-        own: LoopClients[openai.AsyncOpenAI] | None = None
         check_options("OpenAIAdapter", model=model, url=base_url, timeout=timeout, max_retries=max_retries)
+        own: LoopClients[openai.AsyncOpenAI] | None = None
         if client is None and async_client is None:
-            given = api_key or settings.openai_api_key()
-            key = given.strip() if isinstance(given, str) else given  # a key from a file ends with a line break
-            key = key or (_NO_KEY if base_url else None)
-            if key is None:
-                raise AuthenticationError("no API key: set OPENAI_API_KEY, or pass api_key= or base_url=")
-            check_options("OpenAIAdapter", key=key)
-            client = openai.OpenAI(api_key=key, base_url=base_url)
-            own = LoopClients(lambda: instrument(openai.AsyncOpenAI(
-                # the SDK's own default would close itself in whatever loop runs when it is dropped
-                api_key=key, base_url=base_url, http_client=openai.DefaultAsyncHttpxClient(),
-            )))
+            client, own = _own_clients(base_url, api_key)
             self._key_setting = "api_key= or OPENAI_API_KEY"
         self.model = model
         self._own = own
@@ -227,6 +217,19 @@ class OpenAIAdapter(LLMAdapter):
         if fault:
             raise MalformedResponseError(f"{self._where}: {fault}")
         return body
+
+
+def _own_clients(base_url: str | None, api_key: str | None) -> tuple[openai.OpenAI, LoopClients[openai.AsyncOpenAI]]:
+    given = api_key or settings.openai_api_key()
+    key = given.strip() if isinstance(given, str) else given  # a key from a file ends with a line break
+    key = key or (_NO_KEY if base_url else None)
+    if key is None:
+        raise AuthenticationError("no API key: pass api_key=, set OPENAI_API_KEY, or give a base_url")
+    check_options("OpenAIAdapter", key=key)
+    return openai.OpenAI(api_key=key, base_url=base_url), LoopClients(lambda: instrument(openai.AsyncOpenAI(
+        # the SDK's own default would close itself in whatever loop runs when it is dropped
+        api_key=key, base_url=base_url, http_client=openai.DefaultAsyncHttpxClient(),
+    )))
 
 
 def _exact(data: bytes) -> JsonObject:
