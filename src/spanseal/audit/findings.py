@@ -85,6 +85,7 @@ _UNKNOWN = {
     "torn-tail": "an incomplete frame at the very end: a write was interrupted before it was acknowledged",
     "write-interrupted": "a write was interrupted between two files; the store's own sealer completes it when it opens",
     "empty-store": "nothing is sealed here yet",
+    "content-key-damaged": "the file of a content key is damaged: what is under that key was not opened",
     "not-sealed": "nothing seals these files: whoever could write them could have rewritten them and their ledgers",
     "line-torn": "the last line of an export file is cut: its writer was stopped, or is still writing",
     "file-unread": "an export file cannot be read",

@@ -82,7 +82,7 @@ def verify_store(
     """Judge a store. A head that the trust file accepts in a store that is not bad is remembered in ``heads``.
 
     Raises NotAStoreError if the folder is no store, StoreError if it cannot be read, TrustError if the memory of
-    heads or a content key is damaged; whatever is wrong with the store itself is a finding.
+    heads is damaged; whatever is wrong with the store itself is a finding.
     """
     root, report = Path(root), Report()
     seen = heads.all() if heads is not None else None

@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from spanseal.audit.commitments import dedup_digest, range_hash, slice_root
-from spanseal.audit.content_keys import ContentKeys
+from spanseal.audit.content_keys import ContentKeys, key_file_name
 from spanseal.audit.leaf import ZERO32, BatchLeaf, GapLeaf, RedactionLeaf, SpanLeaf, UnparsableLeaf, decode_leaf
 from spanseal.audit.read import StoreReader
 from spanseal.audit.read_frame import OpenFrame
@@ -19,14 +19,33 @@ from spanseal.audit.store_scan import PlacedFrame
 from spanseal.audit.tlog.encoding import MAX_SIZE
 from spanseal.audit.verify_frames import place
 from spanseal.audit.verify_report import Report
-from spanseal.errors import FormatError
+from spanseal.errors import FormatError, TrustError
+
+
+class _JudgedKeys(ContentKeys):
+    """The keys at hand, where a damaged key file is remembered and closes only what is under it."""
+
+    def __init__(self, keys: ContentKeys) -> None:
+        super().__init__(keys.directory, whole=keys.whole)
+        self.damaged: dict[str, tuple[str, str]] = {}
+        """By scope: the file and what is wrong with it."""
+
+    def key_for(self, scope: str, *, create: bool = False) -> bytes | None:
+        if scope in self.damaged:
+            return None
+        try:
+            return super().key_for(scope, create=create)
+        except TrustError as error:
+            self.damaged[scope] = str(self.directory / key_file_name(scope)), str(error.__cause__)
+            return None
 
 
 class ContentCheck:
     """Checks frames one by one; ``content_keys`` None means with public data alone."""
 
     def __init__(self, root: Path, content_keys: ContentKeys | None, report: Report) -> None:
-        self._root, self._keys, self._report = root, content_keys, report
+        self._root, self._report = root, report
+        self._keys = _JudgedKeys(content_keys) if content_keys is not None else None
         self._reader: StoreReader | None = None
         self._closed: set[str] = set()
         self._redacted: set[str] = set()
@@ -52,11 +71,14 @@ class ContentCheck:
     def finish(self) -> None:
         """After the last frame: which scopes could not be opened, and whether a redaction says why."""
         unchecked = self._report.unchecked["content"]
+        damaged = self._keys.damaged if self._keys is not None else {}
+        for path, why in sorted(damaged.values()):
+            self._report.add("content-key-damaged", path, why)
         if self._keys is None or not self._keys.whole:
             if unchecked:
                 self._report.add("content-unchecked", "", f"{unchecked} spans or lines")
             return
-        erased, missing = self._closed & self._redacted, self._closed - self._redacted
+        erased, missing = self._closed & self._redacted, self._closed - self._redacted - damaged.keys()
         for scope in sorted(missing):
             self._report.add("content-missing", scope)
         if erased:

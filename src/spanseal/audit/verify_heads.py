@@ -63,8 +63,9 @@ def read_head(root: Path, report: Report) -> FoundHead:
 
 def grown_to(root: Path) -> int:
     """The size that the checkpoint names by now; 0 if it cannot be read."""
+    path = root / CHECKPOINT
     try:
-        return Checkpoint.parse(Note.parse(read_at_most(root / CHECKPOINT, MAX_NOTE)).text).size
+        return Checkpoint.parse(Note.parse(read_at_most(path, MAX_NOTE)).text).size if path.is_file() else 0
     except (OSError, FormatError):
         return 0
 
