@@ -16,6 +16,7 @@ from spanseal.adapters.loop_clients import LoopClients
 from spanseal.adapters.options import check_options
 from spanseal.adapters.parameter_rule import ParameterRule
 from spanseal.adapters.provider_errors import malformed, provider_error, unsent
+from spanseal.adapters.stream_head import StreamHead
 from spanseal.errors import AuthenticationError, MalformedResponseError, ProviderError, UsageError
 from spanseal.genai import openai_chat
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
@@ -117,7 +118,7 @@ class OpenAIAdapter(LLMAdapter):
             openai_chat.PATH, cast_to=cast("type[JsonObject]", dict), body=body, stream=True,
             stream_cls=Stream[dict[str, Any]], options=cast("Any", self._options),
         ))
-        assembler = openai_chat.StreamAssembler()
+        assembler, head = openai_chat.StreamAssembler(), StreamHead(stream)
         try:
             for chunk in stream:
                 new = assembler.feed(as_map(chunk))
@@ -127,7 +128,7 @@ class OpenAIAdapter(LLMAdapter):
             raise self._error(error) from error
         finally:
             stream.close()
-        yield Chunk(response=self._whole(self._assembled(assembler)))
+        yield Chunk(response=self._whole(self._assembled(assembler, head)))
 
     async def _astream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
         client = await self._async_here()
@@ -137,7 +138,7 @@ class OpenAIAdapter(LLMAdapter):
             openai_chat.PATH, cast_to=cast("type[JsonObject]", dict), body=body, stream=True,
             stream_cls=AsyncStream[dict[str, Any]], options=cast("Any", self._options),
         ))
-        assembler = openai_chat.StreamAssembler()
+        assembler, head = openai_chat.StreamAssembler(), StreamHead(stream)
         try:
             async for chunk in stream:
                 new = assembler.feed(as_map(chunk))
@@ -147,7 +148,7 @@ class OpenAIAdapter(LLMAdapter):
             raise self._error(error) from error
         finally:
             await stream.close()
-        yield Chunk(response=self._whole(self._assembled(assembler)))
+        yield Chunk(response=self._whole(self._assembled(assembler, head)))
 
     async def _async_here(self) -> openai.AsyncOpenAI | None:
         return self._async_client if self._own is None else await self._own.here()
@@ -209,9 +210,13 @@ class OpenAIAdapter(LLMAdapter):
         except MalformedResponseError as error:
             raise malformed(error, self._where, self._target.secrets) from None
 
-    def _assembled(self, assembler: openai_chat.StreamAssembler) -> JsonObject:
+    def _assembled(self, assembler: openai_chat.StreamAssembler, head: StreamHead) -> JsonObject:
         body = assembler.body()
         if not body["choices"]:
+            heard = head.document() or body
+            if openai_chat.server_words(heard):
+                told = MalformedResponseError(openai_chat.fault_of(heard))
+                raise malformed(told, self._where, self._target.secrets)
             raise MalformedResponseError(f"{self._where} sent no event of a stream: does the server know stream=true?")
         fault = openai_chat.cut_short((), body)
         if fault:

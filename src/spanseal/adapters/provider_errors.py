@@ -100,4 +100,9 @@ def _text_of(error: Exception) -> str:
         message: Any = body.get("message")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if isinstance(message, str):
             return message
+    if isinstance(body, str) and body:  # an error event that is a text
+        return body
+    said = getattr(error, "error", None)  # ollama's
+    if isinstance(said, str) and said:
+        return said
     return str(error)

@@ -54,7 +54,8 @@ def fault_of(body: object) -> str:
         return "the answer is not a JSON object: is the host an Ollama server (by default http://localhost:11434)?"
     data = body
     if data.get("error"):
-        return f"Ollama reported an error: {data['error']!s:.300}"
+        words = as_text(as_map(data["error"]).get("message"))  # a proxy's form
+        return f"Ollama reported an error: {words or data['error']!s:.300}"
     if not isinstance(data.get("message"), dict):
         return "the answer has no message: is the host an Ollama server (by default http://localhost:11434)?"
     return ""

@@ -16,6 +16,7 @@ from spanseal.genai.openai_chat_body import request_body as request_body
 from spanseal.genai.openai_chat_response import fault_of as fault_of
 from spanseal.genai.openai_chat_response import parse_response as parse_response
 from spanseal.genai.openai_chat_response import response_body as response_body
+from spanseal.genai.openai_chat_response import server_words as server_words
 from spanseal.genai.openai_chat_semconv import input_messages as input_messages
 from spanseal.genai.openai_chat_semconv import output_messages as output_messages
 from spanseal.genai.openai_chat_semconv import request_attributes as request_attributes

@@ -51,14 +51,27 @@ def fault_of(body: object) -> str:
         return "the answer is not a JSON object: is the URL that of an OpenAI-compatible API (often …/v1)?"
     data = body
     if data.get("error"):
-        error = as_map(data["error"])
-        return f"the server sent an error with status 200: {as_text(error.get('message')) or data['error']!s:.300}"
+        return f"the server sent an error with status 200: {server_words(data)}"
     choices = as_list(data.get("choices"))
     if not choices:
-        return "the answer has no choices: check the model's name and the server's log"
+        words = server_words(data)
+        says = f", and the server says: {words}" if words else ": check the model's name and the server's log"
+        return f"the answer has no choices{says}"
     if not isinstance(as_map(choices[0]).get("message"), dict):
         return "the answer's first choice has no message: is the URL that of an OpenAI-compatible API?"
     return ""
+
+
+def server_words(body: JsonObject) -> str:
+    """What a server says went wrong, at most 300 characters; empty if it says nothing.
+
+    >>> server_words({"error": {"message": "quota"}}), server_words({"detail": "no such model"})
+    ('quota', 'no such model')
+    """
+    error = body.get("error")
+    if error:
+        return f"{as_text(as_map(error).get('message')) or error!s:.300}"
+    return f"{as_text(body.get('message')) or as_text(body.get('detail')):.300}"
 
 
 def finish_reason(choice: JsonObject) -> str:

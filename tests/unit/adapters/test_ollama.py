@@ -75,6 +75,8 @@ ERRORS: list[tuple[Answer, type[ProviderError], str]] = [
     (Answer(404, {"error": "model 'm' not found"}), RequestRejectedError, "not found"),
     (Answer(401, {"error": "x"}), AuthenticationError, "OLLAMA_API_KEY"),
     (Answer(500, {"error": "runner died"}), ProviderError, "runner died"),
+    (Answer(body={"error": "the quota is used up"}), MalformedResponseError, "error: the quota is used up$"),
+    (Answer(body={"error": {"message": "the quota is used up"}}), MalformedResponseError, "error: the quota is used"),
     (Answer(refuse=httpx.ConnectError("no")), ProviderUnavailableError, "start the server"),
     (Answer(refuse=httpx.ReadTimeout("slow")), ProviderTimeoutError, "fewer tokens"),
     (Answer(200, b"<html>"), MalformedResponseError, "not the protocol"),
