@@ -25,7 +25,7 @@ test-unit: $(VENV)/.dev-stamp ## the quick loop: no network, no services
 check: $(VENV)/.dev-stamp ## lint, types, import directions
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 format: $(VENV)/.dev-stamp
 	$(BIN)/ruff check --fix-only --select I .
