@@ -47,6 +47,27 @@ def test_public_keys_alone_say_what_they_left_unchecked(kit: Kit) -> None:
     assert "content-unchecked" in codes(verdict, "info")
 
 
+def test_a_damaged_content_key_is_named_and_the_rest_is_judged(tmp_path: Path) -> None:
+    own = three_batches(tmp_path)
+    file = tmp_path / "keys" / "content" / f"run-{1:032x}.key"
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:20] + bytes([whole[20] ^ 1]) + whole[21:]):
+        file.write_bytes(damaged)
+        verdict = own.verify(content=True)
+        assert (verdict.verdict, verdict.exit_code) == ("unknown", 2)
+        assert codes(verdict, "unknown") == {"content-key-damaged"}
+        assert any(str(file) in found.where for found in verdict.findings)
+        assert verdict.unchecked["content"] > 0
+        assert verdict.covered["content"] > 0
+    segment = next((own.store / "seg").iterdir())
+    data = bytearray(segment.read_bytes())
+    data[-100] ^= 1
+    segment.write_bytes(data)
+    verdict = own.verify(content=True)
+    assert verdict.verdict == "bad"
+    assert "content-key-damaged" in codes(verdict, "unknown")
+
+
 def test_no_trust_is_unknown_and_remembers_nothing(kit: Kit) -> None:
     verdict = verify_store(kit.store, None, kit.heads)
     assert (verdict.verdict, verdict.exit_code) == ("unknown", 2)
