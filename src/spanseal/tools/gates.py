@@ -6,14 +6,13 @@ fault (:class:`ToolFaultError`).
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Mapping, Set
-from enum import Enum
+from collections.abc import Mapping
 from typing import Any, cast
 
 from spanseal.errors import ModelFaultError, ToolFaultError, told
 from spanseal.genai.messages import ToolCall
+from spanseal.telemetry.content.to_json import to_json
 from spanseal.tools.tool import Tool
 from spanseal.verification.json_schema import problems
 from spanseal.verification.json_text import JsonTextError, kind, parse
@@ -78,29 +77,22 @@ def output_gate(tool: Tool, result: object) -> str:
 
 
 def as_text(value: object) -> str:
-    """A text as it is, everything else as JSON; what JSON cannot carry becomes its ``str``.
+    """A text as it is, everything else as JSON, by the rules of telemetry content where JSON has no form of its own.
+
+    The model, the history and the record get the same text: dates as ISO, bytes as base64, dataclasses and pydantic
+    models as objects (:func:`spanseal.telemetry.content.to_json.to_json`).
 
     >>> as_text({"total": 3})
     '{"total": 3}'
+    >>> as_text([b"x", {2, 1}])
+    '[{"base64": "eA=="}, [1, 2]]'
     """
     if isinstance(value, str):
         return value
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_jsonable)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError, RecursionError):
-        return json.dumps(str(value), ensure_ascii=False)
-
-
-def _jsonable(value: object) -> Any:
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, Mapping):
-        return dict(cast("Mapping[Any, Any]", value))
-    if isinstance(value, Set):
-        return sorted(cast("Set[Any]", value), key=str)
-    return str(value)
+        return json.dumps(json.loads(to_json(value)), ensure_ascii=False)
 
 
 def failure(tool: Tool, error: Exception, attempts: int) -> str:

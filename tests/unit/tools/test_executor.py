@@ -144,7 +144,7 @@ def test_long_results_are_cut_and_say_so() -> None:
 
 
 @pytest.mark.parametrize(("value", "text"), [
-    ("a", "a"), (None, "null"), (Decimal("1.5"), '"1.5"'), ({1: {2}}, '{"1": [2]}'), (float("nan"), '"nan"'),
+    ("a", "a"), (None, "null"), (Decimal("1.5"), '"1.5"'), ({1: {2}}, '{"1": [2]}'), (float("nan"), '"NaN"'),
     (("ä",), '["ä"]'),
 ])
 def test_results_become_text(value: Any, text: str) -> None:
@@ -172,13 +172,14 @@ def test_an_error_without_words_is_an_observation_too(mode: Mode) -> None:
     assert is_error(spans.one("execute_tool t"))
 
 
-def test_a_result_whose_text_fails_is_an_observation() -> None:
+def test_a_result_whose_text_fails_is_named_by_its_type() -> None:
     class Hostile:
         def __str__(self) -> str:
             raise RuntimeError("no words")
 
     outcome = ToolExecutor([ScriptedTool("t", [Hostile()]).tool]).execute(call("t"))
-    assert (outcome.fault, outcome.error_type) == ("world", "RuntimeError")
+    assert outcome.ok
+    assert json.loads(outcome.result) == f"<{__name__}.{Hostile.__qualname__}>"
 
 
 @both

@@ -27,8 +27,9 @@ def to_json(value: Any) -> str:
     """``value`` as JSON text; never raises.
 
     Not JSON in itself: NaN and infinities become the strings ``"NaN"``, ``"Infinity"``, ``"-Infinity"``; bytes become
-    ``{"base64": …}``; dates ISO text; pydantic models and dataclasses objects; sets lists; anything else its ``str``.
-    A cycle or a depth over 64 becomes the string ``"<cycle>"`` or ``"<too deep>"``.
+    ``{"base64": …}``; dates ISO text; pydantic models and dataclasses objects; sets sorted lists; anything else its
+    ``str``, or the name of its type where it has none. A cycle or a depth over 64 becomes the string ``"<cycle>"`` or
+    ``"<too deep>"``.
 
     >>> to_json({"price": 1.5, "at": datetime.date(2026, 1, 2), "raw": b"x"})
     '{"price":1.5,"at":"2026-01-02","raw":{"base64":"eA=="}}'
@@ -85,8 +86,10 @@ def _container(value: Any, depth: int, seen: frozenset[int]) -> Any:
     if isinstance(value, Mapping):
         items = cast("Mapping[Any, Any]", value).items()
         return {_key(key): _plain(item, depth, seen) for key, item in items}
-    if isinstance(value, list | tuple | Set):
+    if isinstance(value, list | tuple):
         return [_plain(item, depth, seen) for item in cast("list[Any]", value)]
+    if isinstance(value, Set):  # in an order that does not differ from process to process
+        return sorted((_plain(item, depth, seen) for item in cast("Set[Any]", value)), key=orjson.dumps)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
         return {name: _plain(getattr(value, name, None), depth, seen) for name in names}
@@ -109,6 +112,8 @@ def _key(key: Any) -> str:
 
 
 def _described(value: Any) -> str:
+    if type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__:
+        return f"<{type(value).__module__}.{type(value).__qualname__}>"  # Python's own text holds an address
     try:
         return mend_text(str(value))
     except Exception:  # noqa: BLE001 - a broken __str__ is the object's fault, not ours
