@@ -20,7 +20,7 @@ from spanseal.demo.attack import attack_all
 from spanseal.demo.model import demo_model
 from spanseal.replay.reader import RunReader, replay_llm_calls
 from spanseal.replay.render.text import Marks, marks_for, safe
-from spanseal.replay.render.tree import tree
+from spanseal.replay.render.tree import head, tree
 from spanseal.telemetry.configure import configure, flush, shutdown
 
 EXPECTED: Final = {QUESTIONS[0]: "192", QUESTIONS[1]: "24"}
@@ -138,7 +138,8 @@ def _replay(demo: Demo, results: list[RunResult]) -> bool:
     for result in results:
         run = reader.run(result.run_id)
         demo.say()
-        for line in tree(run, demo.console.width, demo.marks):
+        picture = tree if result is results[0] else head
+        for line in picture(run, demo.console.width, demo.marks):
             demo.console.print(line)
         calls = replay_llm_calls(run)
         said = [message.text for message in result.messages if message.role == "assistant"]
