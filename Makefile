@@ -37,7 +37,7 @@ bench: $(VENV)/.dev-stamp ## costs, as ratios side by side in one run
 	$(BIN)/python -m tests.benchmarks
 
 soak: $(VENV)/.dev-stamp ## the big counts: kills, flips, generated inputs
-	SPANSEAL_SOAK=1 $(BIN)/python -m pytest -q --timeout=0 $(QUICK)
+	SPANSEAL_SOAK=1 $(BIN)/python -m pytest -q -n 2 --timeout=0 $(QUICK)
 
 $(VENV)/.%-stamp: pyproject.toml .ci/constraints.txt
 	@test -n "$(PYTHON)" || { echo "spanseal needs Python 3.11 or newer: install it, or say make PYTHON=/path/to/python"; exit 2; }
