@@ -45,6 +45,14 @@ class Signer(Protocol):
     def sign(self, text: bytes) -> NoteSignature: ...
 
 
+class LogMemory(Protocol):
+    """Knows which log the keys have opened (``sealer.opened``); asked before anything is signed."""
+
+    def leaf0(self, entry: bytes, *, published: bool) -> None:
+        """Raises if the keys belong to a log that begins otherwise. ``published``: a head of this one is out."""
+        ...
+
+
 class StoreWriter:
     """An open store; one per store at a time, one thread. Make it with :meth:`open`, end it with :meth:`close`.
 
@@ -69,13 +77,14 @@ class StoreWriter:
     @classmethod
     def open(
         cls, root: Path, signers: Signer | Sequence[Signer], content_keys: ContentKeys, *, origin: str,
-        effects: Effects | None = None, disk: Disk | None = None,
+        effects: Effects | None = None, disk: Disk | None = None, memory: LogMemory | None = None,
     ) -> Self:  # fmt: skip
         """Open a store for writing, or begin one in a folder that is empty or not there.
 
         Takes the store's lock (StoreLockedError if another sealer has it), recovers from a crash, and publishes a
-        head over all that is stored. Raises NotAStoreError for a folder of other things, TrustError if ``origin`` or
-        a signer is not the log's, StoreStoppedError if data were lost or changed: such a store is never signed again.
+        head over all that is stored, if ``memory`` lets it. Raises NotAStoreError for a folder of other things,
+        TrustError if ``origin`` or a signer is not the log's, StoreStoppedError if data were lost or changed:
+        such a store is never signed again.
         """
         root = Path(root)
         keys = tuple(signers) if isinstance(signers, Sequence) else (signers,)
@@ -89,7 +98,7 @@ class StoreWriter:
             os.close(lock)
             raise
         try:
-            writer._recover()
+            writer._recover(memory)
         except BaseException:
             writer.close()
             raise
@@ -187,7 +196,7 @@ class StoreWriter:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _recover(self) -> None:
+    def _recover(self, memory: LogMemory | None) -> None:
         with self._guard():
             self.content_keys.sync()
             found = recover(self.root, self._tiles, (self._index.size, self._index.root))
@@ -203,6 +212,8 @@ class StoreWriter:
                 self._head_files.mend(history.keep, history.append)
         if self.size == 0:
             self._begin_log()
+        if memory is not None:
+            memory.leaf0(next(stored_entries(self.root, 1))[0], published=self._head is not None)
         self._catch_up_index(max(found.index_at, 0))
         self.publish()
 

@@ -7,6 +7,7 @@
       log.vkey             its public half, signed-note verifier key (C2SP signed-note)
       trust                C2SP tlog-policy for verifiers: one log line, ``quorum none``
       content/       0700  the content keys of the runs (audit.content_keys)
+      opened         0600  made by the sealer: which log the key has opened (sealer.opened)
 
 Only ``log.vkey`` and ``trust`` go to a verifier. May import audit, errors, settings' values handed in.
 """

@@ -9,16 +9,26 @@ from pathlib import Path
 from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.store import StoreWriter
 from spanseal.sealer.keys import SealerKeys, check_apart
+from spanseal.sealer.opened import opened_log
 
 
 @contextmanager
 def open_writer(store: Path, keys: SealerKeys) -> Generator[StoreWriter, None, None]:
     """The one writer of a store; made if there is none yet, brought to a good state after a crash.
 
-    Raises UsageError (keys and store in one another), StoreLockedError (another sealer runs), StoreStoppedError.
+    Raises UsageError (keys and store in one another, keys that opened another log), StoreLockedError (another sealer
+    runs), StoreStoppedError.
     """
     check_apart(keys.folder, store)
-    writer = StoreWriter.open(store, keys.signer(), ContentKeys(keys.content), origin=keys.origin)
+    content = ContentKeys(keys.content)
+    with opened_log(keys.folder, store) as memory:
+        memory.demand_store()
+        writer = StoreWriter.open(store, keys.signer(), content, origin=keys.origin, memory=memory)
+        try:
+            memory.published()
+        except BaseException:
+            writer.close()
+            raise
     try:
         yield writer
     finally:

@@ -42,12 +42,13 @@ def seal(store: Path, keys: SealerKeys, folder: Path) -> Totals:
 
 
 def test_the_last_two_lines_cut_anywhere_are_sealed_once_by_a_real_store(
-    tmp_path: Path, keys: SealerKeys, folder: Path
+    tmp_path: Path, folder: Path
 ) -> None:
     lines = [export(number) + b"\n" for number in range(3)]
     whole = b"".join(lines)
     for cut in range(len(lines[0]), len(whole), 1 if os.environ.get("SPANSEAL_SOAK") else 41):
         store = tmp_path / f"store-{cut}"
+        keys = make_keys(tmp_path / f"keys-{cut}", tmp_path / "state")
         (folder / "spans.jsonl").write_bytes(whole[:cut])
         first = seal(store, keys, folder)
         assert (first.spans, first.unparsable) == (whole[:cut].count(b"\n"), 0)
