@@ -62,6 +62,7 @@ class LoopState:
 
     ``allowed`` is the request as control let it pass: the tools that this call offers are those in it.
     ``model_steps`` counts steps in which the model was asked: a step that control stops before that is none.
+    ``models`` are those that requests named so far, "" the adapter's own.
     """
 
     agent: AgentState
@@ -71,6 +72,7 @@ class LoopState:
     allowed: ChatRequest | None = None
     response: LLMResponse | None = None
     reading: Reading = NOTHING
+    models: frozenset[str] = frozenset()
 
 
 Move: TypeAlias = tuple[LoopState, Command]
@@ -125,7 +127,8 @@ def _decided(config: LoopConfig, state: LoopState, decision: PlaneDecision) -> M
         case ModelCall(request=request):
             sent = config.protocol.sent(request, state.attempt)
             agent = replace(state.agent, spending=state.agent.spending.reserving(sent))
-            state = replace(state, agent=agent, model_steps=agent.step_number, allowed=request)
+            asked = state.models | {sent.model}
+            state = replace(state, agent=agent, model_steps=agent.step_number, allowed=request, models=asked)
             return _ask(state, CallModel(sent, state.attempt))
         case ModelAnswer(response=response):
             return _check_form(config, state, numbered(response, state.agent.step_number, state.agent.messages))

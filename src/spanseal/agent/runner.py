@@ -7,7 +7,7 @@ ends, so a crash leaves the record up to the last step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,12 +70,13 @@ class Runner:
             self.name, description=self.description, conversation_id=conversation_id,
             instructions=[part for turn in messages_to_semconv(system) for part in turn["parts"]],
             input_messages=messages_to_semconv([message for message in messages if message.role not in SYSTEM]),
+            request=replace(self.config.base, tools=self.config.tools),
         )
         with opened as run:
             state, command = begin(self.config, messages, dict(metadata or {}))
             while not isinstance(command, Finish):
                 state, command = yield from self._step(state, command, run.run_id)
-            _close(run, state, command)
+            _close(run, state, command, {name or self.model.model for name in state.models})
         return RunResult(
             answer=command.answer, outcome=command.outcome, stop_reason=command.stop_reason, run_id=run.run_id,
             trace_id=run.trace_id, steps=state.model_steps, usage=state.agent.spending.usage, state=state.agent,
@@ -127,14 +128,16 @@ def _close_step(span: Span, state: LoopState, number: int, command: Command) -> 
         set_content(span, semconv.STATE_DIGEST, at_end.digest())
 
 
-def _close(run: RunSpan, state: LoopState, end: Finish) -> None:
+def _close(run: RunSpan, state: LoopState, end: Finish, models: Collection[str]) -> None:
     """Set what the root tells; a reason in words may quote content, so without capture only its kind is told."""
-    output, spent = None, state.agent.spending
+    output, spent, last = None, state.agent.spending, state.agent.last_response
+    reason = last.finish_reason if last else ""
     if end.outcome == "completed":
         turns = messages_to_semconv([Message("assistant", end.answer)])
-        output = [turn | {"finish_reason": "stop"} for turn in turns]
+        output = [turn | {"finish_reason": reason or "stop"} for turn in turns]
     words = end.stop_reason if active().capture == "full" else end.error_type or end.outcome
     run.finish(
         end.outcome, words, output_messages=output, usage=spent.reported, estimate=spent.guessed,
-        error_type=end.error_type, message=end.stop_reason,
+        error_type=end.error_type, message=end.stop_reason, model="".join(models) if len(models) == 1 else "",
+        finish_reasons=(reason,) if reason else (),
     )

@@ -5,7 +5,7 @@ May import active, content, tracing, open_calls and ledger_state.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -15,7 +15,8 @@ from opentelemetry.trace import Span
 
 from spanseal.errors import text_of
 from spanseal.genai import semconv
-from spanseal.genai.messages import Usage
+from spanseal.genai.messages import ChatRequest, Usage
+from spanseal.genai.semconv_request import agent_request_attributes, agent_tool_definitions
 from spanseal.genai.semconv_usage import usage_attributes
 from spanseal.telemetry.active import Active, active
 from spanseal.telemetry.capture.open_calls import drain
@@ -45,18 +46,25 @@ class RunSpan:
         estimate: Usage | None = None,
         error_type: str = "",
         message: str = "",
+        model: str = "",
+        finish_reasons: Sequence[str] = (),
     ) -> None:
         """State how the run ended; the span itself ends when the ``with`` block does. Never raises.
 
         ``outcome`` is completed, halted, escalated or failed; halted and failed make the span's status ERROR.
         ``output_messages`` is semconv JSON (capture full only), ``message`` a text for the status, likewise.
         ``usage`` is what providers counted; what was only estimated goes into ``estimate``, marked ``estimated``.
+        ``model`` is the one that every call asked, empty if they asked several; ``finish_reasons`` the last answer's.
         """
         self.outcome = outcome
         try:
             self._span.set_attribute(semconv.RUN_OUTCOME, outcome)
             if stop_reason:
                 self._span.set_attribute(semconv.RUN_STOP_REASON, stop_reason)
+            if model:
+                self._span.set_attribute(semconv.REQUEST_MODEL, model)
+            if finish_reasons:
+                self._span.set_attribute(semconv.RESPONSE_FINISH_REASONS, tuple(finish_reasons))
             if output_messages is not None:
                 set_content(self._span, semconv.OUTPUT_MESSAGES, output_messages)
             counts = [usage_attributes(used) for used in (usage, estimate) if used is not None]
@@ -77,13 +85,15 @@ def run_span(
     conversation_id: str = "",
     input_messages: Any = None,
     instructions: Any = None,
+    request: ChatRequest | None = None,
 ) -> Generator[RunSpan]:
     """Open a run of the agent ``agent_name``; every span that starts inside belongs to it.
 
-    ``input_messages`` and ``instructions`` are semconv JSON (or text that is already JSON). ``conversation_id`` is
-    told on the run's model calls and tool calls too. A run inside a run is its own run, names its parent and, unless
-    it is given one, has its conversation. An exception through the block makes the outcome *failed* and passes
-    unchanged; leaving the block without :meth:`RunSpan.finish` makes it *completed*.
+    ``input_messages`` and ``instructions`` are semconv JSON (or text that is already JSON). ``request`` carries the
+    options and tools that hold for every call of the run. ``conversation_id`` is told on the run's model calls and
+    tool calls too. A run inside a run is its own run, names its parent and, unless it is given one, has its
+    conversation. An exception through the block makes the outcome *failed* and passes unchanged; leaving the block
+    without :meth:`RunSpan.finish` makes it *completed*.
 
     >>> with run_span("calculator") as run:
     ...     run.finish("completed", "answered")
@@ -100,6 +110,8 @@ def run_span(
     for key, content in ((semconv.SYSTEM_INSTRUCTIONS, instructions), (semconv.INPUT_MESSAGES, input_messages)):
         if content:
             set_content(span, key, content)
+    if request is not None:
+        _tell_request(current, span, request)
     run = RunSpan(context, span)
     token = otel_context.attach(trace.set_span_in_context(span, with_run(state)))
     try:
@@ -112,6 +124,15 @@ def run_span(
         if not run.outcome:
             run.finish("completed", "")
         _end(current, span)
+
+
+@guarded
+def _tell_request(current: Active, span: Span, request: ChatRequest) -> None:
+    for key, value in agent_request_attributes(request).items():
+        if key != semconv.REQUEST_STOP_SEQUENCES or current.capture == "full":  # somebody wrote them: content
+            span.set_attribute(key, value)
+    if request.tools:
+        set_content(span, semconv.TOOL_DEFINITIONS, agent_tool_definitions(request.tools))
 
 
 @guarded

@@ -1,4 +1,4 @@
-"""The two gates of a tool: arguments before the call, the result after it. Pure.
+"""The two gates of a tool: arguments before the call, the result after it. Pure; may import to_json of telemetry.
 
 What the model did wrong is told to the model (:class:`ModelFaultError`); what the tool gave wrong is the world's
 fault (:class:`ToolFaultError`).
