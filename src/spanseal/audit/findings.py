@@ -80,6 +80,7 @@ _BAD = {
     "lines-damaged": "bytes inside an export file are no OTLP: its writer was cut off, or they were changed",
 }
 _UNKNOWN = {
+    "not-judged": "nothing was judged: what was named, or what is needed to judge it, cannot be read",
     "no-trust": "consistent, but no trust file says whose signature to believe",
     "unsigned-tail": "complete frames beyond the signed head: sealed, but not yet signed",
     "torn-tail": "an incomplete frame at the very end: a write was interrupted before it was acknowledged",

@@ -17,7 +17,8 @@ from typing import Annotated, Any, Final, TextIO, cast
 import typer
 
 from spanseal import settings
-from spanseal.errors import SpansealError
+from spanseal.cli.failed import failure_document, wants_json
+from spanseal.errors import BadStoreError, SpansealError
 
 COMMANDS: Final = ("demo", "keygen", "seal", "serve", "verify", "runs", "show")
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
@@ -58,15 +59,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return _unheard(stdout)
         return end.code if isinstance(end.code, int) else 2
     except typer.TyperException as error:
-        return _misused(error)
+        return _misused(error, given)
     except SpansealError as error:
-        _say(f"error: {error}")
-        return 2
+        _failed(error, str(error), given)
+        return 1 if isinstance(error, BadStoreError) else 2
     except OSError as error:
-        _say(f"error: {error.filename or 'a file'}: {error.strerror or error}")
-        return 2
+        return _failed(error, f"{error.filename or 'a file'}: {error.strerror or error}", given)
     except Exception as error:  # noqa: BLE001 - the last place where a fault can be put into words
-        return _bug(error)
+        return _bug(error, given)
 
 
 def main() -> None:
@@ -88,13 +88,25 @@ def _options(
     """Makes LLM agents verifiable: watch, check, stop, prove."""
 
 
-def _misused(error: typer.TyperException) -> int:
+def _failed(error: Exception, text: str, given: Sequence[str]) -> int:
+    """One line on stderr, and where JSON was asked for a document on stdout."""
+    _say(f"error: {text}")
+    return _document(error, text, given)
+
+
+def _document(error: Exception, text: str, given: Sequence[str]) -> int:
+    if wants_json(given):
+        typer.echo(failure_document(given, type(error).__name__, text))
+    return 2
+
+
+def _misused(error: typer.TyperException, given: Sequence[str]) -> int:
     show = getattr(error, "show", None)
     if callable(show):
         show()
     else:
         _say(f"error: {error}")
-    return 2
+    return _document(error, error.format_message(), given)
 
 
 def _unheard(stdout: TextIO) -> int:
@@ -105,15 +117,12 @@ def _unheard(stdout: TextIO) -> int:
     return _PIPE_CLOSED
 
 
-def _bug(error: Exception) -> int:
+def _bug(error: Exception, given: Sequence[str]) -> int:
+    text = f"unexpected {type(error).__name__}: {error}; this is a fault of spanseal, please report it"
     if settings.debug():
         traceback.print_exception(error)
-    else:
-        _say(
-            f"error: unexpected {type(error).__name__}: {error}; this is a fault of spanseal, please report it "
-            "(SPANSEAL_DEBUG=1 shows where)"
-        )
-    return 2
+        return _document(error, text, given)
+    return _failed(error, f"{text} (SPANSEAL_DEBUG=1 shows where)", given)
 
 
 def _say(text: str) -> None:

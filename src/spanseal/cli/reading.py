@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,16 +42,11 @@ def opened(
     heads: Path | None,
     content_keys: Path | None,
     unverified: bool,
-) -> RunReader | None:
-    """A reader of the source; None, after saying why, for a store with a bad verdict."""
-    from spanseal.errors import BadStoreError
+) -> RunReader:
+    """A reader of the source. Raises BadStoreError, which ends the command with 1, for a store that is bad."""
     from spanseal.replay.reader import RunReader
 
-    try:
-        return RunReader.open(source, trust=trust, heads=heads, content_keys=content_keys, unverified=unverified)
-    except BadStoreError as error:
-        Output(sys.stderr).say(f"error: {error}")
-        return None
+    return RunReader.open(source, trust=trust, heads=heads, content_keys=content_keys, unverified=unverified)
 
 
 class Output:

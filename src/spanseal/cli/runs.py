@@ -18,7 +18,7 @@ from spanseal.cli.reading import (
 
 def runs(
     source: SourceArgument,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list: run_id, outcome, grade, …")] = False,
     content_keys: ContentKeysOption = None,
     trust: TrustOption = None,
     heads: HeadsOption = None,
@@ -30,8 +30,6 @@ def runs(
     from spanseal.replay.render.table import table
 
     reader = opened(source, trust=trust, heads=heads, content_keys=content_keys, unverified=unverified)
-    if reader is None:
-        return 1
     found = reader.runs()
     if as_json:
         write_json([run_summary(run) for run in found])

@@ -37,6 +37,7 @@ def show(
     ] = None,
     step: Annotated[int | None, typer.Option(metavar="N", help="Only this step, with all the model saw.")] = None,
     form: Annotated[Form, typer.Option("--as", help="The form.")] = Form.TREE,
+    as_json: Annotated[bool, typer.Option("--json", help="As --as json: source, verdict, notes, run.")] = False,
     out: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Write to a file.")] = None,
     content_keys: ContentKeysOption = None,
     trust: TrustOption = None,
@@ -47,14 +48,11 @@ def show(
     from spanseal.cli.reading import WIDTH_ELSEWHERE, Output, created, exit_code, opened
 
     reader = opened(source, trust=trust, heads=heads, content_keys=content_keys, unverified=unverified)
-    if reader is None:
-        return 1
     chosen = reader.run(run) if run else reader.runs()[0] if len(reader.runs()) == 1 else None
     if chosen is None:
-        _list(reader)
-        return 2
+        return _unnamed(reader, as_json=as_json or form is Form.JSON)
     part = None if step is None else _step(chosen, step)
-    if form is Form.JSON:
+    if as_json or form is Form.JSON:
         _json(reader, chosen, part, out)
     elif out is None:
         _picture(Output(sys.stdout), reader, chosen, part)
@@ -74,17 +72,21 @@ def _step(run: Run, number: int) -> Step:
     return found
 
 
-def _list(reader: RunReader) -> None:
-    """Several runs and none named: the table, and what to type next."""
+def _unnamed(reader: RunReader, *, as_json: bool) -> int:
+    """No run, or several and none named: the table, and what to type next."""
     from spanseal.cli.reading import Output
+    from spanseal.errors import UsageError
     from spanseal.replay.render.table import table
 
+    if as_json:
+        raise UsageError(f"{reader.source.path}: {len(reader.runs())} runs here; name one (spanseal runs lists them)")
     output = Output(sys.stderr)
     output.verdict(reader)
     output.lines(table(reader.runs(), output.width, output.marks))
     output.notes(reader)
     if reader.runs():
         output.say(f"Name the run to show: spanseal show {reader.source.path} {reader.runs()[0].run_id[:12]}")
+    return 2
 
 
 def _picture(output: Output, reader: RunReader, run: Run, step: Step | None) -> None:
