@@ -15,7 +15,7 @@ from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.findings import Finding, verdict_of
 from spanseal.audit.findings import Verdict as Word
 from spanseal.audit.heads import HeadMemory
-from spanseal.audit.leaf import KeyEventLeaf, decode_leaf
+from spanseal.audit.leaf import KIND_SPAN, KIND_UNPARSABLE, KeyEventLeaf, decode_leaf
 from spanseal.audit.read_frame import OpenFrame
 from spanseal.audit.store_names import CHECKPOINT
 from spanseal.audit.trust import Trust
@@ -141,6 +141,8 @@ class _Run:
                     self._watch(opened)
         if size > self.signed:
             return
+        if piece.placed is None:
+            self._without_frame(piece.entries)
         self._report.covered["leaves"] = size
         root = self._tiles.root()
         self._named.entry(size - 1, piece.entries[-1])
@@ -151,9 +153,17 @@ class _Run:
         if size == self.signed:
             self._root_there = root
 
+    def _without_frame(self, entries: tuple[bytes, ...]) -> None:
+        """Leaves that only the bundles still have: the spans lie in a frame that cannot be read, content and all."""
+        for entry in entries:
+            if entry[1:2] in (bytes([KIND_SPAN]), bytes([KIND_UNPARSABLE])):
+                self._report.unchecked["spans" if entry[1] == KIND_SPAN else "unparsable"] += 1
+
     def finish(self) -> None:
         """After the last leaf."""
         beyond = self._tiles.size - self.signed
+        if beyond < 0:
+            self._report.unchecked["leaves"] = -beyond
         if self._head is not None:
             self._memory.finish(self.signed)
             if beyond > 0 and grown_to(self._root) < self._tiles.size:  # else a sealer has signed them meanwhile

@@ -209,3 +209,23 @@ def test_a_folder_with_some_keys_opens_some_content_and_the_owners_folder_has_to
     code, out, _ = typed("verify store --json")
     assert code == 1
     assert "content-missing" in codes(json.loads(out))
+
+
+def test_what_lies_in_a_damaged_frame_counts_as_not_checked(typed: Typed, tmp_path: Path) -> None:
+    segment = next((tmp_path / "store" / "seg").iterdir())
+    flip(segment, segment.stat().st_size - 100)
+    code, out, _ = typed("verify store --json")
+    document: dict[str, Any] = json.loads(out)
+    assert code == 1
+    assert document["covered"].get("spans", 0) + document["unchecked"]["spans"] == 3
+    assert "3 spans" in typed("verify store")[1].split("not checked")[1].splitlines()[0]
+
+
+def test_leaves_that_are_nowhere_count_as_not_checked(typed: Typed, tmp_path: Path) -> None:
+    segment = next((tmp_path / "store" / "seg").iterdir())
+    shutil.rmtree(tmp_path / "store" / "tile")
+    segment.write_bytes(b"")
+    code, out, _ = typed("verify store --json")
+    document: dict[str, Any] = json.loads(out)
+    assert code == 1
+    assert document["unchecked"] == {"leaves": document["size"]}
