@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -58,8 +59,11 @@ def test_what_costs_too_much_is_sealed_raw_and_holds_nothing_up(tmp_path: Path, 
 def test_json_inside_content_counts_as_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits_module, "MAX_VALUES", 20_000)
     messages = "[" + ",".join(['{"role":"user"}'] * 20_001) + "]"
+    told = json.dumps({"tool": json.dumps({"rows": [[number, [number]] for number in range(10_001)]})})
     assert not limits_module.worth_cutting(b"[" + b"{}," * 40_000)
-    assert sealed(Kit(tmp_path), document(span(1, content=messages))).spans == 1
+    assert not limits_module.worth_cutting(b'[{"a":"\\\\"},' * 20_000)
+    raws = document(span(1, content=messages)), document(span(2, content=told))
+    assert sealed(Kit(tmp_path), *raws).spans == 2
 
 
 def test_what_is_just_below_the_limits_is_sealed_span_by_span(tmp_path: Path) -> None:
