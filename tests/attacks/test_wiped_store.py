@@ -141,7 +141,7 @@ def test_a_store_that_is_begun_while_it_is_looked_at(kit: Kit, monkeypatch: pyte
 
 @pytest.mark.parametrize("kept", [("seg",), ("lock",)])
 def test_a_pin_says_which_log_it_was(kit: Kit, tmp_path: Path, kept: tuple[str, ...]) -> None:
-    """By its first leaf, and where even that is gone, if the user has no other log."""
+    """By its first leaf, and where even that is gone, by the folder: another folder is nobody's wiped store."""
     state = tmp_path / "state"
     (kit.base / "keys" / "trust").write_text(f"log {kit.signer.vkey.text}\nquorum none\n")
     write_pin(ORIGIN, kit.base / "keys" / "trust", kit.base / "keys", state)
@@ -152,8 +152,10 @@ def test_a_pin_says_which_log_it_was(kit: Kit, tmp_path: Path, kept: tuple[str, 
         assert belief.trust == trust(kit.signer)
         assert "rollback" in codes(verify_store(kit.store, belief.trust, belief.heads))
         write_pin(OTHER, kit.base / "keys" / "trust", kit.base / "keys", state)
-        belief = belief_about(kit.store, heads=kit.heads.path)
-        assert (belief.trust is None) == (kept == ("lock",))
+        assert belief_about(kit.store, heads=kit.heads.path).trust == trust(kit.signer)
+        elsewhere = tmp_path / "elsewhere"
+        shutil.copytree(kit.store, elsewhere)
+        assert (belief_about(elsewhere, heads=kit.heads.path).trust is None) == (kept == ("lock",))
 
 
 def test_an_interrupted_begin_is_completed_and_never_bad(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from spanseal import settings
 from spanseal.audit.content_keys import ContentKeys
 from spanseal.audit.heads import HeadMemory
 from spanseal.audit.leaf import KeyEventLeaf, decode_leaf
-from spanseal.audit.pins import only_pin, pin_for
+from spanseal.audit.pins import pin_for
 from spanseal.audit.store_names import CHECKPOINT
 from spanseal.audit.store_scan import is_plain, read_at_most, read_frames, segments_of
 from spanseal.audit.tlog.note import MAX_NOTE
@@ -48,11 +48,14 @@ def belief_about(
     """Trust file, memory of heads and content keys for ``store``.
 
     A folder of content keys that is named may hold some runs' only, so that absent ones are *withheld*; the pinned one
-    is the log owner's and should be whole. Of a store that says of no log to be it, the only pin there is is taken.
+    is the log owner's and should be whole. A store that does not say
+    any more which log it is, is the one that was last seen in its folder.
     Raises TrustError for a pin or trust file that cannot be read.
     """
-    origin = claimed_head(store).partition(b"\n")[0].decode("utf-8", "replace") or opening_origin(store)
-    pin = pin_for(origin, settings.state_dir()) if origin else only_pin(settings.state_dir())
+    memory = HeadMemory(heads if heads is not None else settings.heads_file())
+    claimed = claimed_head(store).partition(b"\n")[0].decode("utf-8", "replace") or opening_origin(store)
+    origin = claimed or memory.origin_at(store)
+    pin = pin_for(origin, settings.state_dir()) if origin else None
     believed = Path(trust) if trust is not None else pin.trust_path if pin is not None else None
     if content_keys is not None:
         keys = content_keys_in(Path(content_keys), whole=False)
@@ -61,7 +64,7 @@ def belief_about(
     return Belief(
         Trust.load(believed) if believed is not None else None,
         believed,
-        HeadMemory(heads if heads is not None else settings.heads_file()),
+        memory,
         keys,
     )
 

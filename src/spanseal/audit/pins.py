@@ -41,12 +41,6 @@ def pin_for(origin: str, state_dir: Path) -> Pin | None:
     return _read(pin_path(origin, state_dir))
 
 
-def only_pin(state_dir: Path) -> Pin | None:
-    """The pin of a user who has just one: what a store that no longer says which log it is must be. Raises likewise."""
-    found = sorted((Path(state_dir) / "pins").glob("*.json"))
-    return _read(found[0]) if len(found) == 1 else None
-
-
 def _read(path: Path) -> Pin | None:
     try:
         data = path.read_bytes()

@@ -103,7 +103,7 @@ def verify_store(
         raise StoreError(f"{place} cannot be read ({error.strerror}): check its permissions") from error
     word = verdict_of(report.findings())
     if head is not None and heads is not None and trusted and word != "bad":
-        heads.remember(head)
+        heads.remember(head, root)
     return Verdict(
         word, run.signed, head.origin if head else "", report.findings(),
         dict(report.covered), dict(report.unchecked), tuple(rebuildable),

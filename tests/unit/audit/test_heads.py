@@ -28,11 +28,32 @@ def test_the_largest_head_per_log_is_kept(tmp_path: Path) -> None:
     assert again.last(A) == Checkpoint(A, 6, bytes([4]) * 32)
 
 
+def test_which_log_a_folder_held_is_kept(tmp_path: Path) -> None:
+    memory, store = HeadMemory(tmp_path / "heads.json"), tmp_path / "store"
+    memory.remember(Checkpoint(A, 5, bytes(32)))
+    assert memory.origin_at(store) == ""
+    memory.remember(Checkpoint(A, 5, bytes(32)), store)
+    memory.remember(Checkpoint(A, 3, bytes(32)), tmp_path / "x" / ".." / "older")
+    again = HeadMemory(memory.path)
+    assert (again.origin_at(store), again.origin_at(tmp_path / "older"), again.origin_at(tmp_path)) == (A, A, "")
+    memory.remember(Checkpoint(B, 1, bytes(32)), store)
+    assert (again.origin_at(store), again.last(A)) == (B, Checkpoint(A, 5, bytes(32)))
+
+
+def test_a_memory_from_before_folders_were_kept(tmp_path: Path) -> None:
+    memory = HeadMemory(tmp_path / "heads.json")
+    memory.path.write_text('{"version": 1, "heads": {}}')
+    assert memory.origin_at(tmp_path) == ""
+    memory.remember(Checkpoint(A, 5, bytes(32)), tmp_path)
+    assert memory.origin_at(tmp_path) == A
+
+
 @pytest.mark.parametrize(
     "content",
     [
         b"", b"{", b"[]", b"\xff", b'{"version": 2, "heads": {}}', b'{"version": 1}',
-        b'{"version": 1, "heads": {"a": 1}}',
+        b'{"version": 1, "heads": {"a": 1}}', b'{"version": 1, "heads": {}, "places": []}',
+        b'{"version": 1, "heads": {}, "places": {"a": 1}}',
         b'{"version": 1, "heads": {"a": {"size": true, "root": "x"}}}',
         b'{"version": 1, "heads": {"a": {"size": 1, "root": "AAAA"}}}',
     ],

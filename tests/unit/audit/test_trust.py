@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.mldsa import MLDSA44PrivateKey
 
 from spanseal.audit.findings import CODES, finding, verdict_of
-from spanseal.audit.pins import only_pin, pin_for, pin_path, write_pin
+from spanseal.audit.pins import pin_for, pin_path, write_pin
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.keys import COSIGNATURE, ED25519, VKey
 from spanseal.audit.tlog.note import CosignatureSigner, MlDsaSigner, Note, NoteSignature, NoteSigner
@@ -218,13 +218,9 @@ def test_pins(tmp_path: Path) -> None:
     assert pin == pin_for("o", state)
     assert pin.trust_path == Path.cwd() / "keys/trust"
     assert pin_for("p", state) is None
-    assert only_pin(tmp_path) is None
-    assert only_pin(state) == pin
     newer = write_pin("o", tmp_path / "t", tmp_path / "k", state)
     assert pin_for("o", state) == newer != pin
     assert [path.name for path in (state / "pins").iterdir()] == [pin_path("o", state).name]
-    write_pin("p", tmp_path / "t", tmp_path / "k", state)
-    assert only_pin(state) is None
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,9 @@ def test_a_store_that_was_emptied_since_it_was_seen_is_a_rollback(
     assert code == 1
     assert codes(json.loads(out)) == {"rollback"}
     assert typed("verify store --heads other-memory.json")[0] == 2
+    (tmp_path / "store").rename(tmp_path / "never-seen")
+    assert typed("verify never-seen")[0] == 2, "it may be about to become a store of any log"
+    assert typed("verify never-seen --trust keys/trust")[0] == 1
 
 
 @pytest.mark.parametrize(
