@@ -182,10 +182,12 @@ class LLMAdapter(ABC):
                     raise
                 yield _passed(span, chunk, started)
         finally:
-            close = getattr(chunks, "close", None)
-            if close is not None:
-                close()
-            span.stopped()
+            try:
+                close = getattr(chunks, "close", None)
+                if close is not None:
+                    close()
+            finally:
+                span.stopped()
 
     async def achat_stream(self, request: ChatRequest) -> AsyncGenerator[Chunk]:
         """:meth:`chat_stream`, for ``async for``."""
@@ -204,10 +206,12 @@ class LLMAdapter(ABC):
                     raise
                 yield _passed(span, chunk, started)
         finally:
-            close = getattr(chunks, "aclose", None)
-            if close is not None:
-                await close()
-            span.stopped()
+            try:
+                close = getattr(chunks, "aclose", None)
+                if close is not None and not getattr(chunks, "ag_running", False):  # a loop closes all at once
+                    await close()
+            finally:
+                span.stopped()
 
     def _begun(self, request: ChatRequest) -> tuple[ChatRequest, float]:
         with _COUNTING:

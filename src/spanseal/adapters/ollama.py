@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, ClassVar
 
@@ -59,6 +60,7 @@ class OllamaAdapter(LLMAdapter):
         own: LoopClients[ollama.AsyncClient] | None = None
         if client is None and async_client is None:
             client = ollama.Client(host, timeout=timeout)
+            weakref.finalize(self, client.close)  # nobody else can, and an open connection is a warning
             own = LoopClients(lambda: instrument(ollama.AsyncClient(host, timeout=timeout)))
         self.model = model
         self.provider = ollama_chat.PROVIDER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -55,6 +55,22 @@ class Inner(LLMAdapter):
 
     def _stream(self, request: ChatRequest) -> Iterator[Chunk]:
         yield from self.asked.chat_stream(request.with_(model=""))
+
+
+class Unclosable(Echo):
+    """Its streams cannot be closed."""
+
+    def _stream(self, request: ChatRequest) -> Iterator[Chunk]:
+        try:
+            yield Chunk("a")
+        finally:
+            raise RuntimeError("no")
+
+    async def _astream(self, request: ChatRequest) -> AsyncIterator[Chunk]:
+        try:
+            yield Chunk("a")
+        finally:
+            raise RuntimeError("no")
 
 
 def test_it_is_a_chat_model() -> None:
@@ -156,3 +172,19 @@ def test_factory() -> None:
     ):
         with pytest.raises(UsageError, match=says):
             create_adapter(config)
+
+
+def test_a_stream_whose_end_fails_has_its_span() -> None:
+    async def first() -> None:
+        chunks = Unclosable().achat_stream(ChatRequest("", (Message("user", "x"),)))
+        await anext(chunks)
+        await chunks.aclose()
+
+    with recording() as exporter:
+        with pytest.raises(RuntimeError, match="no"):
+            asyncio.run(first())
+        chunks = Unclosable().chat_stream(ChatRequest("", (Message("user", "x"),)))
+        next(chunks)
+        with pytest.raises(RuntimeError, match="no"):
+            chunks.close()
+        assert [span.name for span in exporter.get_finished_spans()] == ["chat echo-1", "chat echo-1"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import gc
+from typing import Any, cast
 
 import httpx
+import ollama
 import pytest
 from tests.unit.telemetry.wire_world import Answer, attributes_of, bare_client, line, recording, stream, whole
 
@@ -116,3 +118,18 @@ def test_usage() -> None:
     with pytest.raises(UsageError, match="async client only"):
         adapter(whole("ollama"), asynchronous=True).complete("hi")
     assert asyncio.run(adapter(whole("ollama")).acomplete("hi")).text == "hello"
+
+
+def test_an_own_client_is_closed_with_its_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[ollama.Client] = []
+
+    def close(client: ollama.Client) -> None:
+        closed.append(client)
+
+    monkeypatch.setattr(ollama.Client, "close", close)
+    theirs = ollama.Client("http://127.0.0.1:1")
+    for arguments in ({"client": theirs}, {"host": "http://127.0.0.1:1"}):
+        OllamaAdapter("m", **cast("Any", arguments))
+    gc.collect()
+    assert len(closed) == 1
+    assert theirs not in closed
