@@ -137,7 +137,7 @@ class AgentState:
 
     def adding(self, *messages: Message) -> AgentState:
         """With these messages at the end of the history."""
-        return replace(self, messages=self.messages + messages)
+        return replace(self, messages=(*self.messages, *messages))  # callers may have given a list
 
     def digest(self) -> str:
         """SHA-256 over step, messages, pending calls and outcomes: equal for equal runs.

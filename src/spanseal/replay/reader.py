@@ -23,7 +23,7 @@ from spanseal.replay.sources.base import Source
 
 
 class RunReader:
-    """The runs of a source, read once, newest first.
+    """The runs of a source, read once, newest first. A path instead of a source is opened as :meth:`open` does.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -32,8 +32,8 @@ class RunReader:
     ()
     """
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source | str | Path) -> None:
+        self.source = open_source(source) if isinstance(source, str | Path) else source
         self._runs: tuple[Run, ...] | None = None
         self._strangers = 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -96,3 +97,8 @@ def test_values_become_plain_json() -> None:
 @given(st.dictionaries(st.text(max_size=3), st.integers(), max_size=4))
 def test_the_order_of_keys_does_not_count(value: dict[str, int]) -> None:
     assert digest(value) == digest(dict(reversed(value.items())))
+
+
+def test_a_state_made_of_lists_grows_like_any_other() -> None:
+    given: Any = [Message("user", "?")]
+    assert AgentState(1, given, None, (), {}).adding(Message("user", "!")).messages == (*given, Message("user", "!"))

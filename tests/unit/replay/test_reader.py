@@ -112,6 +112,11 @@ def test_a_run_by_its_id_its_trace_or_a_beginning_of_either(tmp_path: Path) -> N
     assert reader.run("4b4b4b4b5").trace_id == "f" * 32
 
 
+def test_a_path_is_a_source_too(tmp_path: Path) -> None:
+    two_runs(tmp_path)
+    assert RunReader(tmp_path).runs() == RunReader(str(tmp_path)).runs() == RunReader.open(tmp_path).runs()
+
+
 def test_a_beginning_that_several_runs_have(tmp_path: Path) -> None:
     with pytest.raises(ReplayError, match="2 runs match '4b4b'") as caught:
         two_runs(tmp_path).run("4b4b")
