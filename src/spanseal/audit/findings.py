@@ -88,7 +88,7 @@ _UNKNOWN = {
     "empty-store": "nothing is sealed here yet",
     "content-key-damaged": "the file of a content key is damaged: what is under that key was not opened",
     "not-sealed": "nothing seals these files: whoever could write them could have rewritten them and their ledgers",
-    "line-torn": "the last line of an export file is cut: its writer was stopped, or is still writing",
+    "line-torn": "a line of an export file is cut: its writer was stopped, or is still writing",
     "file-unread": "an export file cannot be read",
     "run-missing": "an inner run that a run's manifest names is not in these files",
 }

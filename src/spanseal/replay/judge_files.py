@@ -19,9 +19,9 @@ from spanseal.replay.sources.files import FileSource
 _OF_SOURCE: Final = {
     "conflict": "run-conflicting",
     "malformed": "lines-damaged",
-    "glued": "lines-damaged",
     "nul": "lines-damaged",
     "torn": "line-torn",
+    "glued": "line-torn",
     "unread": "file-unread",
     "ignored": "file-ignored",
     "duplicate": "span-repeated",

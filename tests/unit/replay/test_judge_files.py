@@ -53,6 +53,16 @@ def test_a_span_with_two_contents_is_bad_and_told_once(tmp_path: Path) -> None:
     assert told(verdict, "run-conflicting").count("two contents") == 1
 
 
+def test_a_cut_write_that_was_repeated_is_torn_not_bad(tmp_path: Path) -> None:
+    whole = lines(calculator_run())
+    verdict = judged(tmp_path, whole[:70] + whole)
+    assert verdict.exit_code == 2
+    assert set(codes(verdict)) == {"not-sealed", "line-torn"}
+    assert "glued" in told(verdict, "line-torn")
+    lost = whole[:70] + whole[whole.index(b"\n") + 1 :]
+    assert judged(tmp_path, lost).exit_code == 1, "the cut span was not written again"
+
+
 def test_a_conflict_outside_of_all_runs_is_bad(tmp_path: Path) -> None:
     first, second = (Span("1" * 16, "GET", 0, 1, trace="e" * 32, message=text) for text in ("a", "b"))
     verdict = judged(tmp_path, lines([first, second]))
@@ -61,7 +71,7 @@ def test_a_conflict_outside_of_all_runs_is_bad(tmp_path: Path) -> None:
     assert verdict.unchecked["spans_of_no_run"] == 2
 
 
-@pytest.mark.parametrize("between", [b"hello\n", b'{"resourceSp\n', bytes(30), b"\0\n", b'{"resourceSpans":[{'])
+@pytest.mark.parametrize("between", [b"hello\n", b'{"resourceSp\n', bytes(30), b"\0\n"])
 def test_damage_in_the_middle_is_bad_and_has_a_place(between: bytes, tmp_path: Path) -> None:
     first, *rest = calculator_run()
     at = len(line(first))
