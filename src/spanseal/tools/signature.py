@@ -55,6 +55,8 @@ def signature_of(function: Callable[..., Any]) -> Signature:
         place = f"tool {name}, parameter {parameter.name}"
         if parameter.kind not in _NAMED:
             raise UsageError(f"{place}: a tool's parameters have names; no *args, **kwargs or positional-only ones")
+        if parameter.name == "self" and parameter.name not in hints:
+            raise UsageError(f"{place}: it is a method without its object; give the bound one, tool(obj.{name})")
         if parameter.name not in hints:
             raise UsageError(f"{place}: it has no annotation; annotate it, so that the model knows what to pass")
         shape = _shape(hints[parameter.name], place).described(notes.get(parameter.name, ""))

@@ -152,6 +152,14 @@ def test_a_parameter_without_annotation_is_refused() -> None:
     with pytest.raises(UsageError, match="parameter a: it has no annotation"):
         tool(loose)
 
+    class Shop:
+        def price(self, item: str) -> int:
+            return len(item)
+
+    with pytest.raises(UsageError, match=r"give the bound one, tool\(obj.price\)"):
+        tool(Shop.price)
+    assert list(tool(Shop().price).parameters["properties"]) == ["item"]
+
     def many(*numbers: int) -> int:
         return sum(numbers)
 
