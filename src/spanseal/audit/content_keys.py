@@ -18,7 +18,7 @@ import hashlib
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
@@ -88,11 +88,12 @@ class ContentKeys:
         """Whether the scope's key was destroyed by :meth:`forget`."""
         return scope not in self._cache and self._read(scope)[0] == STATE_FORGOTTEN
 
-    def ensure(self, scopes: Iterable[str]) -> dict[str, bytes | None]:
+    def ensure(self, scopes: Iterable[str], sealed: Container[str] = ()) -> dict[str, bytes | None]:
         """Keys of all these scopes, made where missing, all durable on return; None for forgotten ones.
 
-        What another process forgot meanwhile is noticed. StoreStoppedError if the disk cannot make a key durable,
-        OSError if it is full.
+        What another process forgot meanwhile is noticed. ``sealed`` are scopes that had a key: where it is gone, a
+        new one would open nothing of before, so that is a TrustError, and nothing is made. StoreStoppedError if the
+        disk cannot make a key durable, OSError if it is full.
         """
         found: dict[str, bytes | None] = {}
         made: dict[str, bytes] = {}
@@ -100,6 +101,9 @@ class ContentKeys:
             state, key = STATE_KEY, self._still_there(scope)
             if key is None:
                 state, key = self._read(scope)
+            if state is None and scope in sealed:
+                path = self.directory / key_file_name(scope)
+                raise TrustError(f"{path} is gone, and content is sealed under it: restore it from its backup")
             if state is None:
                 key = made[scope] = self._effects.random.bytes(KEY_BYTES)
             found[scope] = key

@@ -27,7 +27,7 @@ from spanseal.audit.store_disk import Disk, RealDisk
 from spanseal.audit.store_files import HeadFiles, SegmentFile
 from spanseal.audit.store_index import SpanIndex, rows_of
 from spanseal.audit.store_names import CHECKPOINT, CHECKPOINT_TMP, HISTORY, INDEX, LOCK, SEGMENTS, TILES
-from spanseal.audit.store_recover import Recovered, read_history_state, recover, stop, stored_entries
+from spanseal.audit.store_recover import Recovered, read_history_state, recover, scopes_of, stop, stored_entries
 from spanseal.audit.store_scan import read_frames, segment_first, segments_of
 from spanseal.audit.store_tiles import TileWriter
 from spanseal.audit.tlog.checkpoint import Checkpoint
@@ -71,6 +71,7 @@ class StoreWriter:
         self._stopped = ""
         self._head: Checkpoint | None = None
         self._positions: dict[str, int] = {}
+        self._scopes: set[str] = set()
         self._tiles = TileWriter(root, disk)
         self._index = SpanIndex(root)
 
@@ -137,9 +138,10 @@ class StoreWriter:
         return {wanted[key]: rows for key, rows in found.items()}
 
     def keys_for(self, scopes: Iterable[str]) -> dict[str, bytes | None]:
-        """The content keys of these scopes, made and durable; None for erased scopes. Raises like :meth:`append`."""
+        """The content keys of these scopes, made and durable; None for erased scopes. Raises like :meth:`append`,
+        and TrustError if the key of a scope that has content here is lost."""
         with self._guard():
-            return self.content_keys.ensure(scopes)
+            return self.content_keys.ensure(scopes, self._scopes)
 
     def frame(self, keys: Mapping[str, bytes | None]) -> FrameBuilder:
         """Begin the next frame; ``keys`` are of :meth:`keys_for`. To be finished and appended before anything else."""
@@ -157,6 +159,7 @@ class StoreWriter:
         with self._guard():
             self._segment.append(frame.first, data)
         self._tiles.append(frame.entries)
+        self._scopes.update(scopes_of(frame.entries))
         self._index.add(frame.rows)
         self._positions.update((item.source, item.end) for item in frame.ranges)
 
@@ -202,7 +205,7 @@ class StoreWriter:
             found = recover(self.root, self._tiles, (self._index.size, self._index.root))
             self._check_identity(found)
             history = read_history_state(self.root, found)
-            self._positions, self._head = found.positions, found.head
+            self._positions, self._scopes, self._head = found.positions, found.scopes, found.head
             (self.root / CHECKPOINT_TMP).unlink(missing_ok=True)
             if found.segment is not None:
                 self._segment.resume(found.segment, found.torn[1] if found.torn else None)

@@ -24,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
-from spanseal.audit.leaf import BatchLeaf, KeyEventLeaf, decode_leaf
+from spanseal.audit.leaf import KIND_SPAN, BatchLeaf, KeyEventLeaf, decode_leaf
 from spanseal.audit.store_names import CHECKPOINT, HISTORY
 from spanseal.audit.store_scan import (
     FrameDamageError,
@@ -41,6 +42,8 @@ from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.note import Note
 from spanseal.errors import FormatError, StoreStoppedError
 
+_SCOPE_AT: Final = 26
+
 
 @dataclass(slots=True)
 class Recovered:
@@ -53,6 +56,8 @@ class Recovered:
     positions: dict[str, int] = field(default_factory=dict[str, int])
     named: dict[int, int] = field(default_factory=dict[int, int])
     """Sizes of the heads that batch leaves name, and the first leaf that does."""
+    scopes: set[str] = field(default_factory=set[str])
+    """Scopes with content in the store: their keys exist already, or are lost."""
     segment: Path | None = None
     torn: tuple[Path, int] | None = None
     index_at: int = -1
@@ -82,6 +87,7 @@ def recover(root: Path, tiles: TileWriter, index: tuple[int, bytes]) -> Recovere
         if tiles.size == 0:
             found.opening = _opening(root, entries)
         _batch(root, placed, found)
+        found.scopes.update(scopes_of(entries))
         tiles.check(entries)
         if tiles.size == index[0] and tiles.root() == index[1]:
             found.index_at = tiles.size
@@ -92,6 +98,12 @@ def recover(root: Path, tiles: TileWriter, index: tuple[int, bytes]) -> Recovere
     if tiles.size < signed:
         raise stop(root, f"the signed head covers {signed} leaves, the segments hold {tiles.size}")
     return found
+
+
+def scopes_of(entries: tuple[bytes, ...]) -> set[str]:
+    """The scopes of the spans among these leaves; read at their place, as ``leaf`` has it."""
+    texts = {entry[_SCOPE_AT + 1 : _SCOPE_AT + 1 + entry[_SCOPE_AT]] for entry in entries if entry[1] == KIND_SPAN}
+    return {text.decode("utf-8", "replace") for text in texts}
 
 
 @dataclass(frozen=True, slots=True)
