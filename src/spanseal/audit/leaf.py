@@ -27,6 +27,7 @@ then the span's private values in order. Pure.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -51,6 +52,7 @@ ACTION_KEY_DESTROYED: Final = 1
 EVENT_OPENED: Final = 1
 EVENT_KEYS_CHANGED: Final = 2
 
+_SCOPE_AT: Final = 26  # of a span leaf: behind version, kind and ids
 _SPAN_TAIL: Final = struct.Struct(">B32sH32s")
 _BATCH: Final = struct.Struct(">BBQII32sQ32sH")
 
@@ -195,6 +197,12 @@ def decode_leaf(data: bytes) -> Leaf:
     leaf = reader(cursor)
     cursor.end()
     return leaf
+
+
+def scopes_of(entries: Iterable[bytes]) -> set[str]:
+    """The scopes of the spans among these leaves, without reading the rest of each."""
+    texts = {entry[_SCOPE_AT + 1 : _SCOPE_AT + 1 + entry[_SCOPE_AT]] for entry in entries if entry[1] == KIND_SPAN}
+    return {text.decode("utf-8", "replace") for text in texts}
 
 
 def _encode_span(leaf: SpanLeaf) -> bytes:

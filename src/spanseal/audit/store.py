@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from spanseal.audit.content_keys import ContentKeys
-from spanseal.audit.leaf import EVENT_OPENED, KeyEventLeaf
+from spanseal.audit.leaf import EVENT_OPENED, KeyEventLeaf, scopes_of
 from spanseal.audit.segment import decode_body, encode_frame, frame_leaves
 from spanseal.audit.segment_build import BuiltFrame, FrameBuilder, IndexRow
 from spanseal.audit.store_disk import Disk, RealDisk
 from spanseal.audit.store_files import HeadFiles, SegmentFile
 from spanseal.audit.store_index import SpanIndex, rows_of
 from spanseal.audit.store_names import CHECKPOINT, CHECKPOINT_TMP, HISTORY, INDEX, LOCK, SEGMENTS, TILES
-from spanseal.audit.store_recover import Recovered, read_history_state, recover, scopes_of, stop, stored_entries
+from spanseal.audit.store_recover import Recovered, read_history_state, recover, stop, stored_entries
 from spanseal.audit.store_scan import read_frames, segment_first, segments_of
 from spanseal.audit.store_tiles import TileWriter
 from spanseal.audit.tlog.checkpoint import Checkpoint

@@ -24,9 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
-from spanseal.audit.leaf import KIND_SPAN, BatchLeaf, KeyEventLeaf, decode_leaf
+from spanseal.audit.leaf import BatchLeaf, KeyEventLeaf, decode_leaf, scopes_of
 from spanseal.audit.store_names import CHECKPOINT, HISTORY
 from spanseal.audit.store_scan import (
     FrameDamageError,
@@ -41,8 +40,6 @@ from spanseal.audit.store_tiles import TileWriter
 from spanseal.audit.tlog.checkpoint import Checkpoint
 from spanseal.audit.tlog.note import Note
 from spanseal.errors import FormatError, StoreStoppedError
-
-_SCOPE_AT: Final = 26
 
 
 @dataclass(slots=True)
@@ -98,12 +95,6 @@ def recover(root: Path, tiles: TileWriter, index: tuple[int, bytes]) -> Recovere
     if tiles.size < signed:
         raise stop(root, f"the signed head covers {signed} leaves, the segments hold {tiles.size}")
     return found
-
-
-def scopes_of(entries: tuple[bytes, ...]) -> set[str]:
-    """The scopes of the spans among these leaves; read at their place, as ``leaf`` has it."""
-    texts = {entry[_SCOPE_AT + 1 : _SCOPE_AT + 1 + entry[_SCOPE_AT]] for entry in entries if entry[1] == KIND_SPAN}
-    return {text.decode("utf-8", "replace") for text in texts}
 
 
 @dataclass(frozen=True, slots=True)

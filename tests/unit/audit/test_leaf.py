@@ -19,6 +19,7 @@ from spanseal.audit.leaf import (
     UnparsableLeaf,
     decode_leaf,
     encode_leaf,
+    scopes_of,
 )
 from spanseal.errors import FormatError
 
@@ -114,3 +115,10 @@ def test_limits_name_what_is_too_large() -> None:
         encode_leaf(GapLeaf(0, "x" * 256, 0, 0, ""))
     largest = InputRange("x" * 255, 2**63, 2**64 - 1, 2**32 - 1, True, ZERO32)
     assert len(encode_leaf(BatchLeaf(0, 1, 0, ZERO32, 0, ZERO32, (largest,) * MAX_RANGES))) < 65_535
+
+
+def test_scopes_are_read_where_a_whole_reading_finds_them() -> None:
+    leaves = [SpanLeaf(bytes(16), bytes(8), scope, 0, bytes(32), 1, bytes(32)) for scope in ("", "run:ä", "x" * 200)]
+    other = UnparsableLeaf("raw:1", 5, 0, bytes(32))
+    entries = [encode_leaf(leaf) for leaf in (*leaves, other)]
+    assert scopes_of(entries) == {"", "run:ä", "x" * 200}
