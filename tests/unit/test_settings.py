@@ -96,7 +96,7 @@ def test_the_standard_endpoint_variables_are_understood() -> None:
 
 
 def test_headers_never_show_up_in_messages_or_representation() -> None:
-    assert "secret" not in repr(load_settings({"OTEL_EXPORTER_OTLP_HEADERS": "authorization=secret"}))
+    assert "hush-1234" not in repr(load_settings({"OTEL_EXPORTER_OTLP_HEADERS": "authorization=hush-1234"}))
     with pytest.raises(SettingsError) as caught:
         load_settings({"OTEL_EXPORTER_OTLP_HEADERS": "a=b,secret"})
     assert "secret" not in str(caught.value)
@@ -129,3 +129,47 @@ def test_the_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     assert state_dir() == tmp_path / "own"
     monkeypatch.delenv("SPANSEAL_STATE_DIR")
     assert state_dir() == tmp_path / "spanseal"
+
+
+@pytest.mark.parametrize(
+    ("environ", "field", "value"),
+    [
+        ({"SPANSEAL_DURABILITY": "sync"}, "durability", "sync"),
+        ({"SPANSEAL_GROUP_MS": "5"}, "group_ms", 5),
+        ({"SPANSEAL_SPOOL_FULL": "block"}, "spool_full", "block"),
+        ({"SPANSEAL_SPOOL_MAX_BYTES": "100000"}, "spool_max_bytes", 100_000),
+        ({"SPANSEAL_REDACT": "iban, email"}, "redact", ("email", "iban")),
+        ({"SPANSEAL_REDACT": "all"}, "redact", ("secrets", "email", "card", "iban")),
+        ({"SPANSEAL_REDACT": "none"}, "redact", ()),
+        ({"SPANSEAL_REDACT_KEYS": "^pin$,token$"}, "redact_keys", ("^pin$", "token$")),
+        ({"SPANSEAL_STREAM_IDLE_SECONDS": "0"}, "stream_idle_seconds", 0.0),
+        ({"SPANSEAL_METRICS": "off"}, "metrics", False),
+        ({"SPANSEAL_EVENTS": "on"}, "events", True),
+        ({"OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT": "true"}, "events", True),
+        ({"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "event_only"}, "content_on_events", True),
+        ({"OTEL_EXPORTER_OTLP_TRACES_COMPRESSION": "gzip"}, "compression", "gzip"),
+        ({"OTEL_SEMCONV_STABILITY_OPT_IN": "http, gen_ai_latest_experimental"}, "semconv_opt_in",
+         frozenset({"http", "gen_ai_latest_experimental"})),
+        ({"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "10"}, "sdk_limits", frozenset({"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"})),
+    ],
+)
+def test_each_setting_is_read_from_its_variable(environ: dict[str, str], field: str, value: object) -> None:
+    assert getattr(load_settings(environ), field) == value
+
+
+@pytest.mark.parametrize(
+    ("environ", "allowed"),
+    [
+        ({"SPANSEAL_DURABILITY": "fast"}, "sync, group, off"),
+        ({"SPANSEAL_SPOOL_FULL": "drop"}, "block, fail, shed"),
+        ({"SPANSEAL_REDACT": "phone"}, "secrets, email, card, iban, all, none"),
+        ({"SPANSEAL_REDACT": "none,email"}, "none stands alone"),
+        ({"SPANSEAL_REDACT_KEYS": "("}, "no regular expression"),
+        ({"SPANSEAL_STREAM_IDLE_SECONDS": "-1"}, "number of seconds"),
+        ({"OTEL_EXPORTER_OTLP_COMPRESSION": "br"}, "gzip, none"),
+    ],
+)
+def test_a_wrong_setting_of_capture_or_export_is_named(environ: dict[str, str], allowed: str) -> None:
+    with pytest.raises(SettingsError, match=next(iter(environ))) as caught:
+        load_settings(environ)
+    assert allowed in str(caught.value)

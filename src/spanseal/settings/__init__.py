@@ -6,7 +6,15 @@
 
 from __future__ import annotations
 
-from spanseal.settings.load import DEFAULT_MAX_VALUE_BYTES, Settings, load_settings
+from spanseal.settings.load import (
+    DEFAULT_MAX_VALUE_BYTES,
+    DEFAULT_REDACT_KEYS,
+    Durability,
+    Settings,
+    SpoolFull,
+    load_settings,
+    redact_classes,
+)
 from spanseal.settings.otlp_variables import traces_url
 from spanseal.settings.value import Value
 from spanseal.settings.variables import (
@@ -20,13 +28,17 @@ from spanseal.settings.variables import (
 
 __all__ = [
     "DEFAULT_MAX_VALUE_BYTES",
+    "DEFAULT_REDACT_KEYS",
+    "Durability",
     "Settings",
+    "SpoolFull",
     "Value",
     "capture_variables",
     "debug",
     "heads_file",
     "load_settings",
     "openai_api_key",
+    "redact_classes",
     "sealer_token",
     "state_dir",
     "traces_url",

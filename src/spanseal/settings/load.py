@@ -9,19 +9,30 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from spanseal.errors import SettingsError
-from spanseal.settings.otlp_variables import endpoint_of, headers_of, no_grpc, resource_name
+from spanseal.settings.otlp_variables import from_opentelemetry, resource_name
 from spanseal.settings.value import Value
-from spanseal.settings.variables import GENAI_CAPTURE
 
+Durability: TypeAlias = Literal["sync", "group", "off"]
+SpoolFull: TypeAlias = Literal["block", "fail", "shed"]
 DEFAULT_MAX_VALUE_BYTES: Final = 4 * 1024 * 1024
-_KEYS: Final = ("service_name", "export", "capture", "history", "spool_dir", "max_value_bytes", "threads")
-_SDK_LIMITS: Final = ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_EVENT_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT")
+DEFAULT_REDACT_KEYS: Final = (
+    r"(?:^|[._-])(?:pass(?:word|wd|phrase)|secret|authorization|cookie|credentials?)$",
+    r"(?:api|access|private|secret|signing|encryption)[._-]?key$",
+    r"(?:access|refresh|auth|bearer|id|session)[._-]?token$",
+    r"client[._-]?secret$",
+)
+"""Keys of attributes and of JSON members whose texts are never recorded; searched without regard to case."""
+_REDACT: Final = ("secrets", "email", "card", "iban")
+_KEYS: Final = (
+    "service_name", "export", "capture", "history", "spool_dir", "max_value_bytes", "threads", "durability", "group_ms",
+    "spool_max_bytes", "spool_full", "redact", "redact_keys", "stream_idle_seconds", "metrics", "events",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +41,10 @@ class Settings:
 
     ``max_value_bytes`` bounds one content attribute (bytes of UTF-8); ``timeout`` is seconds for one export request;
     ``sdk_limits`` are the span limits that the user set for the SDK and that we therefore leave alone.
+    ``durability`` says when an ended span is on disk: ``sync`` before ``end()`` returns, ``group`` within ``group_ms``
+    milliseconds after, ``off`` never. ``spool_full`` says what happens when ``spool_max_bytes`` are waiting. ``redact``
+    are classes of values, ``redact_keys`` regular expressions on keys. ``stream_idle_seconds`` ends a stream that is
+    held but not read (0: never). ``events`` None: as the conventions' own variables say.
     """
 
     service_name: str | None = None
@@ -44,7 +59,21 @@ class Settings:
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     certificate: str | None = None
     timeout: float = 10.0
+    client_certificate: str | None = None
+    client_key: str | None = None
+    compression: Literal["none", "gzip"] = "none"
     sdk_limits: frozenset[str] = frozenset()
+    durability: Durability = "group"
+    group_ms: int = 50
+    spool_max_bytes: int = 1024 * 1024 * 1024
+    spool_full: SpoolFull = "shed"
+    redact: tuple[str, ...] = ("secrets",)
+    redact_keys: tuple[str, ...] = field(default=DEFAULT_REDACT_KEYS, repr=False)
+    stream_idle_seconds: float = 600.0
+    metrics: bool = True
+    events: bool | None = None
+    content_on_events: bool = False
+    semconv_opt_in: frozenset[str] = frozenset()
 
 
 def load_settings(environ: Mapping[str, str] | None = None, file: str | Path | None = None) -> Settings:
@@ -74,8 +103,48 @@ def load_settings(environ: Mapping[str, str] | None = None, file: str | Path | N
         if "max_value_bytes" in values
         else DEFAULT_MAX_VALUE_BYTES,
         threads=values["threads"].boolean() if "threads" in values else True,
-        **_from_opentelemetry(env),
+        **_of_export(values),
+        **_of_content(values),
+        **from_opentelemetry(env, values.get("events")),
     )
+
+
+def _of_export(values: Mapping[str, Value]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "durability" in values:
+        found["durability"] = values["durability"].one_of("sync", "group", "off")
+    if "spool_full" in values:
+        found["spool_full"] = values["spool_full"].one_of("block", "fail", "shed")
+    for key, least in (("group_ms", 1), ("spool_max_bytes", 65_536)):
+        if key in values:
+            found[key] = values[key].at_least(least)
+    return found
+
+
+def _of_content(values: Mapping[str, Value]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "redact" in values:
+        found["redact"] = redact_classes(values["redact"].words(), values["redact"].place)
+    if "redact_keys" in values:
+        found["redact_keys"] = values["redact_keys"].patterns()
+    if "stream_idle_seconds" in values:
+        found["stream_idle_seconds"] = values["stream_idle_seconds"].seconds(zero=True)
+    if "metrics" in values:
+        found["metrics"] = values["metrics"].boolean()
+    return found
+
+
+def redact_classes(words: Sequence[str], place: str) -> tuple[str, ...]:
+    """The classes that these words name; ``all`` and ``none`` stand alone. Raises SettingsError.
+
+    >>> redact_classes(["email", "secrets"], "here")
+    ('secrets', 'email')
+    """
+    for word in words:
+        Value(word, place).one_of(*_REDACT, "all", "none")
+    if "none" in words and len(words) > 1:
+        raise SettingsError(f"{place}: none stands alone")
+    return tuple(name for name in _REDACT if name in words or "all" in words)
 
 
 def _capture(value: Value | None) -> Literal["off", "full"] | None:
@@ -113,24 +182,3 @@ def _line_of(text: str, key: str) -> int:
         if line.lstrip("[ \t\"'").startswith(key):
             return number
     return 1
-
-
-def _from_opentelemetry(env: Mapping[str, str]) -> dict[str, Any]:
-    mode = env.get(GENAI_CAPTURE, "")
-    asked = _genai_capture(mode) if mode else None
-    no_grpc(env)
-    seconds = env.get("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT") or env.get("OTEL_EXPORTER_OTLP_TIMEOUT")
-    return {
-        "genai_capture": asked,
-        "endpoint": endpoint_of(env),
-        "headers": headers_of(env),
-        "certificate": env.get("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE") or env.get("OTEL_EXPORTER_OTLP_CERTIFICATE"),
-        "timeout": Value(seconds, "OTEL_EXPORTER_OTLP_TIMEOUT").seconds() if seconds else 10.0,
-        "sdk_limits": frozenset(name for name in _SDK_LIMITS if env.get(name)),
-    }
-
-
-def _genai_capture(mode: str) -> bool:
-    """The conventions' own switch; ``true`` and ``false`` are its older spelling. Events alone are not spans."""
-    allowed = ("NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT", "TRUE", "FALSE")
-    return Value(mode.upper(), GENAI_CAPTURE).one_of(*allowed) in ("SPAN_ONLY", "SPAN_AND_EVENT", "TRUE")

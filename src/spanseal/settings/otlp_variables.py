@@ -1,16 +1,66 @@
 """OpenTelemetry's own variables, as far as our export must follow them: endpoint, headers, protocol, service name.
 
-Source: OTLP exporter specification, "Endpoint URLs for OTLP/HTTP". May import errors only; the environment comes in.
+Source: OTLP exporter specification, "Endpoint URLs for OTLP/HTTP". May import the siblings and errors; the
+environment comes in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from spanseal.errors import SettingsError
+from spanseal.settings.value import Value
+from spanseal.settings.variables import GENAI_CAPTURE, GENAI_EMIT_EVENT
 
+_LIMITS: Final = tuple(
+    f"OTEL_{name}_LIMIT"
+    for name in (
+        "ATTRIBUTE_VALUE_LENGTH", "ATTRIBUTE_COUNT", "SPAN_ATTRIBUTE_VALUE_LENGTH", "SPAN_ATTRIBUTE_COUNT",
+        "SPAN_EVENT_COUNT", "SPAN_LINK_COUNT", "EVENT_ATTRIBUTE_COUNT", "LINK_ATTRIBUTE_COUNT",
+    )
+)
 _PROTOCOL = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+
+
+def from_opentelemetry(env: Mapping[str, str], events: Value | None) -> dict[str, Any]:
+    """The fields of ``Settings`` that OpenTelemetry's own variables give; ``events`` is our own setting."""
+    no_grpc(env)
+    seconds = _of_traces(env, "TIMEOUT")
+    packed = _of_traces(env, "COMPRESSION")
+    content = _content(env.get(GENAI_CAPTURE, ""))
+    return {
+        "genai_capture": None if content is None else content in ("SPAN_ONLY", "SPAN_AND_EVENT", "TRUE"),
+        "content_on_events": content in ("EVENT_ONLY", "SPAN_AND_EVENT"),
+        "events": events.boolean() if events is not None else _emit_event(env),
+        "semconv_opt_in": frozenset(
+            word.strip() for word in env.get("OTEL_SEMCONV_STABILITY_OPT_IN", "").split(",") if word.strip()
+        ),
+        "endpoint": endpoint_of(env),
+        "headers": headers_of(env),
+        "certificate": _of_traces(env, "CERTIFICATE"),
+        "client_certificate": _of_traces(env, "CLIENT_CERTIFICATE"),
+        "client_key": _of_traces(env, "CLIENT_KEY"),
+        "compression": Value(packed, "OTEL_EXPORTER_OTLP_COMPRESSION").one_of("gzip", "none") if packed else "none",
+        "timeout": Value(seconds, "OTEL_EXPORTER_OTLP_TIMEOUT").seconds() if seconds else 10.0,
+        "sdk_limits": frozenset(name for name in _LIMITS if env.get(name)),
+    }
+
+
+def _of_traces(env: Mapping[str, str], name: str) -> str | None:
+    return env.get(f"OTEL_EXPORTER_OTLP_TRACES_{name}") or env.get(f"OTEL_EXPORTER_OTLP_{name}") or None
+
+
+def _content(mode: str) -> str | None:
+    """The conventions' own switch; ``true`` and ``false`` are its older spelling. None where it is not set."""
+    allowed = ("NO_CONTENT", "SPAN_ONLY", "EVENT_ONLY", "SPAN_AND_EVENT", "TRUE", "FALSE")
+    return Value(mode.upper(), GENAI_CAPTURE).one_of(*allowed) if mode else None
+
+
+def _emit_event(env: Mapping[str, str]) -> bool | None:
+    given = env.get(GENAI_EMIT_EVENT)
+    return Value(given, GENAI_EMIT_EVENT).boolean() if given else None
 
 
 def traces_url(base: str, place: str) -> str:

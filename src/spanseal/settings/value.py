@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from spanseal.errors import SettingsError
 
@@ -42,15 +44,39 @@ class Value:
             raise SettingsError(f"{self.place}: {self.raw!r} is not a whole number of at least {least}")
         return number
 
-    def seconds(self) -> float:
-        """A positive number of seconds."""
+    def seconds(self, *, zero: bool = False) -> float:
+        """A positive number of seconds; ``zero`` allows 0 too."""
         try:
-            number = float(self.raw)
+            number = math.nan if isinstance(self.raw, bool) else float(self.raw)
         except (ValueError, TypeError):
             number = math.nan
-        if not 0 < number < math.inf:
-            raise SettingsError(f"{self.place}: {self.raw!r} is not a positive number of seconds")
+        if not (0 < number < math.inf or (zero and number == 0)):
+            raise SettingsError(f"{self.place}: {self.raw!r} is not a {'' if zero else 'positive '}number of seconds")
         return number
+
+    def words(self) -> tuple[str, ...]:
+        """A list of texts; in a variable separated by commas.
+
+        >>> Value("email, card", "SPANSEAL_REDACT").words()
+        ('email', 'card')
+        """
+        given = cast("object", self.raw.split(",") if isinstance(self.raw, str) else self.raw)
+        if not isinstance(given, list | tuple):
+            raise SettingsError(f"{self.place}: {self.raw!r} is not a list of texts")
+        items = cast("Sequence[object]", given)
+        if not all(isinstance(item, str) for item in items):
+            raise SettingsError(f"{self.place}: {self.raw!r} is not a list of texts")
+        return tuple(str(item).strip() for item in items if str(item).strip())
+
+    def patterns(self) -> tuple[str, ...]:
+        """A list of regular expressions; in a variable separated by commas (write ``\\x2c`` for one in a pattern)."""
+        words = self.words()
+        for word in words:
+            try:
+                re.compile(word)
+            except re.error as error:
+                raise SettingsError(f"{self.place}: {word!r} is no regular expression ({error})") from error
+        return words
 
     def boolean(self) -> bool:
         """true or false (also on, off, yes, no, 1, 0 in a variable)."""

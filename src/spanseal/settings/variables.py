@@ -11,6 +11,8 @@ from typing import Final
 
 GENAI_CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The conventions' own switch for content."""
+GENAI_EMIT_EVENT: Final = "OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT"
+"""Their switch for events as log records."""
 
 
 def state_dir() -> Path:
@@ -44,5 +46,8 @@ def openai_api_key() -> str | None:
 
 def capture_variables() -> tuple[str | None, ...]:
     """The raw variables that decide about content before anything is configured; to notice that they changed."""
-    names = (GENAI_CAPTURE, "SPANSEAL_CAPTURE", "SPANSEAL_MAX_VALUE_BYTES", "SPANSEAL_CONFIG")
+    names = (
+        GENAI_CAPTURE, "SPANSEAL_CAPTURE", "SPANSEAL_MAX_VALUE_BYTES", "SPANSEAL_CONFIG", "SPANSEAL_REDACT",
+        "SPANSEAL_REDACT_KEYS", "SPANSEAL_STREAM_IDLE_SECONDS", GENAI_EMIT_EVENT,
+    )
     return tuple(os.environ.get(name) for name in names)

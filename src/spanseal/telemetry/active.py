@@ -1,6 +1,7 @@
 """What is switched on in this process: capture mode, effects, ledger. Read by everything here, set by configure.
 
-May import the settings, records and the OpenTelemetry API only, so that any module of this folder can import it.
+May import the settings, records, ``content.redact`` and the OpenTelemetry API only, so that any module of this folder
+can import it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from opentelemetry.trace import Span, TracerProvider
 from spanseal.effects import Effects
 from spanseal.records.history import Bases
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
+from spanseal.telemetry.content.redact import Redactor
 
 Capture: TypeAlias = Literal["off", "full"]
 History: TypeAlias = Literal["full", "delta"]
@@ -44,7 +46,9 @@ class Active:
 
     ``capture`` is ``off`` or ``full``; ``provider`` None means OpenTelemetry's global one; ``ledger`` None means that
     spans are not numbered. ``max_value_bytes`` bounds one content value, in bytes of UTF-8. ``history`` is ``full``, or
-    ``delta``: inside a run a call records only the messages that are new since an earlier one.
+    ``delta``: inside a run a call records only the messages that are new since an earlier one. ``redactor`` masks every
+    text before it is recorded. ``stream_idle_seconds`` ends a stream that is held but not read (0: never). ``events``
+    says that the conventions' events are emitted as log records too, ``content_on_events`` that those carry content.
     """
 
     capture: Capture = "off"
@@ -54,6 +58,10 @@ class Active:
     ledger: Ledger | None = None
     configured: bool = False
     history: History = "full"
+    redactor: Redactor = field(default_factory=Redactor)
+    stream_idle_seconds: float = 600.0
+    events: bool = False
+    content_on_events: bool = False
 
 
 class _Holder:
@@ -88,4 +96,9 @@ def _from_variables() -> Active:
     except Exception:  # noqa: BLE001 - reported by configure(); a mere reader must not fail on it
         return Active()
     asked: Capture = "full" if settings.genai_capture else "off"
-    return Active(capture=settings.capture or asked, max_value_bytes=settings.max_value_bytes)
+    return Active(
+        capture=settings.capture or asked,
+        max_value_bytes=settings.max_value_bytes,
+        redactor=Redactor(settings.redact, settings.redact_keys),
+        stream_idle_seconds=settings.stream_idle_seconds,
+    )

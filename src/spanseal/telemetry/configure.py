@@ -7,50 +7,34 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
-import re
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from opentelemetry.instrumentation.threading import (  # pyright: ignore[reportMissingTypeStubs] - it ships no types
     ThreadingInstrumentor,
 )
 
 from spanseal.effects import Effects
-from spanseal.errors import SettingsError, UsageError
-from spanseal.settings import Settings, load_settings, sealer_token, state_dir, traces_url
+from spanseal.errors import UsageError
+from spanseal.settings import Durability, Settings, load_settings, sealer_token, state_dir
 from spanseal.telemetry.active import Active, Capture, History, activate, active
 from spanseal.telemetry.capture.open_calls import drain
 from spanseal.telemetry.export.folder import FolderExport
 from spanseal.telemetry.export.sink import Sink
 from spanseal.telemetry.export.spool import Spool
 from spanseal.telemetry.ledger_processor import LedgerProcessor
+from spanseal.telemetry.plan import Asked, Plan, Redact, checked, planned
 from spanseal.telemetry.process_pools import carry, stop_carrying
 from spanseal.telemetry.providers import Installed, OwnProvider, install
 
 _EXIT_SECONDS: Final = 5.0
-_HOST_AND_PORT: Final = re.compile(r"[\w.-]+:[0-9]{1,5}(/.*)?")
-_CARRIED: Final = ("service_name", "export", "capture", "history", "config")
 _log = logging.getLogger("spanseal")
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a call asked for, to tell a second identical call from a different one."""
-
-    service_name: str | None
-    export: str | None
-    capture: str | None
-    history: str | None
-    config: str | None
-    effects: int
 
 
 @dataclass(slots=True)
 class _State:
-    asked: _Asked | None = None
+    asked: Asked | None = None
     installed: Installed | None = None
     at_exit: bool = False
     threads: bool = False
@@ -67,6 +51,8 @@ def configure(
     history: History | None = None,
     config: str | Path | None = None,
     effects: Effects | None = None,
+    durability: Durability | None = None,
+    redact: Redact | None = None,
 ) -> None:
     """Switch telemetry on for this process.
 
@@ -77,6 +63,10 @@ def configure(
     for content. ``history`` is ``full`` (the default) or ``delta``: inside a run a call records only the messages that
     are new since an earlier call, which spanseal's reader restores exactly and other viewers show as they are; n turns
     then cost O(n) bytes instead of O(n²). ``config`` names a ``spanseal.toml``; none is ever looked for.
+    ``durability`` says when an ended span is on disk: ``sync`` before its ``end()`` returns, ``group`` (the default)
+    written before and synced within ``group_ms`` milliseconds after, ``off`` never. ``redact`` lists what is masked
+    before anything is recorded: classes (``secrets``, the default; ``email``, ``card``, ``iban``, ``all``, ``none``)
+    and functions from a text to the text without what must not be kept.
 
     Runs are carried into threads, thread pools and process pools, unless ``SPANSEAL_THREADS=off`` (or ``threads``
     in the file) says no. A second call that asks for the same does nothing; one that asks for something else raises
@@ -89,25 +79,21 @@ def configure(
     'full'
     >>> shutdown()
     """
-    _refuse_misfits(service_name, effects)
-    target, file = _text(export, "export"), _text(config, "config")
-    asked = _Asked(service_name, _absolute(target), capture, history, _absolute(file), id(effects) if effects else 0)
+    asked = checked(
+        service_name=service_name, export=export, capture=capture, history=history, config=config, effects=effects,
+        durability=durability, redact=redact,
+    )
     if _state.asked is not None:
         if asked != _state.asked:
             raise UsageError("configure() was called before with other arguments; call shutdown() first to change them")
         return
-    settings = load_settings(file=file)
-    if capture not in (None, "off", "full"):
-        raise SettingsError(f"configure(capture=…): {capture!r} is not one of off, full")
-    if history not in (None, "full", "delta"):
-        raise SettingsError(f"configure(history=…): {history!r} is not one of full, delta")
-    plan = _Plan.of(settings, target, capture)
-    plan = replace(plan, history=history or settings.history)
+    settings = load_settings(file=asked.config)
+    plan = planned(asked, export, settings)
     installed = install(service_name or settings.service_name or "unknown_service:python", settings)
     _switch_on(plan, installed, settings, effects or Effects())
     _state.asked, _state.installed = asked, installed
     if settings.threads:
-        carry(configure, {name: getattr(asked, name) for name in _CARRIED})
+        carry(configure, asked.for_workers())
     if not _state.at_exit:
         _state.at_exit = True
         atexit.register(shutdown)
@@ -147,38 +133,7 @@ def shutdown() -> None:
     activate(None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Where spans go: to ``folder`` or ``url`` or (both None) nowhere by our hand."""
-
-    folder: Path | None = None
-    url: str | None = None
-    asked_for_export: bool = False
-    capture: Capture | None = None
-    history: History = "full"
-
-    @classmethod
-    def of(cls, settings: Settings, export: str | None, capture: Capture | None) -> _Plan:
-        place = "configure(export=…)" if export is not None else "SPANSEAL_EXPORT"
-        target = settings.export if export is None else export
-        wanted: Capture | None = capture or settings.capture
-        if wanted is None and settings.genai_capture is not None:
-            wanted = "full" if settings.genai_capture else "off"
-        if target is None:
-            return cls(url=settings.endpoint, capture=wanted)
-        if "://" in target:
-            return cls(url=traces_url(target, place), asked_for_export=True, capture=wanted)
-        if not target:
-            raise SettingsError(f"{place}: empty; give a folder or an http(s) URL")
-        if _HOST_AND_PORT.fullmatch(target):
-            raise SettingsError(f"{place}: {target!r} looks like a server; write http://{target} (a folder: ./…)")
-        folder = Path(target).expanduser().absolute()
-        if folder.exists() and not folder.is_dir():
-            raise SettingsError(f"{place}: {folder} is a file; give a folder or an http(s) URL")
-        return cls(folder=folder, asked_for_export=True, capture=wanted)
-
-
-def _switch_on(plan: _Plan, installed: Installed, settings: Settings, effects: Effects) -> None:
+def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Effects) -> None:
     if not installed.own:
         plan = plan if plan.asked_for_export else replace(plan, url=None)
         _say_limits(installed)
@@ -199,11 +154,15 @@ def _switch_on(plan: _Plan, installed: Installed, settings: Settings, effects: E
             ledger=ledger,
             configured=True,
             history=plan.history,
+            redactor=plan.redactor,
+            stream_idle_seconds=settings.stream_idle_seconds,
+            events=settings.content_on_events if settings.events is None else settings.events,
+            content_on_events=settings.content_on_events,
         )
     )
 
 
-def _sinks(plan: _Plan, settings: Settings) -> list[Sink]:
+def _sinks(plan: Plan, settings: Settings) -> list[Sink]:
     if plan.folder is not None:
         return [FolderExport(plan.folder)]
     if plan.url is None:
@@ -227,25 +186,3 @@ def _say_limits(installed: Installed) -> None:
         "a tracer provider was there already: spans that its sampler drops are not recorded, its exporters get spans "
         "of other instrumentations unredacted, and its limits may drop attributes"
     )
-
-
-def _refuse_misfits(service_name: object, effects: object) -> None:
-    if service_name is not None and not (isinstance(service_name, str) and service_name.strip()):
-        raise SettingsError(f"configure(service_name=…): {service_name!r} is no name; give a text such as shop")
-    if effects is not None and not isinstance(effects, Effects):
-        raise SettingsError(f"configure(effects=…): give Effects(…), not {type(effects).__name__}")
-
-
-def _text(path: object, argument: str) -> str | None:
-    text = str(path) if isinstance(path, PurePath) else path
-    if text is None or (isinstance(text, str) and "\0" not in text):
-        return text
-    wanted = "folder or URL" if argument == "export" else "path"
-    raise SettingsError(f"configure({argument}=…): {path!r} is no {wanted}")
-
-
-def _absolute(target: str | None) -> str | None:
-    """Folders compare by where they are, not by how they were written."""
-    if not target or urlsplit(target).netloc:
-        return target
-    return os.path.abspath(Path(target).expanduser())  # noqa: PTH100 - takes ".." out without following links

@@ -8,6 +8,7 @@ known, and struck out wherever they occur.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Final
 
 # A word that must occur before its pattern is tried at all: searching a literal is some hundred times faster.
@@ -46,6 +47,22 @@ def redact(text: str) -> str:
         if any(word in text for word in words):
             text = pattern.sub(lambda found, name=name: f"[redacted:{name}:{len(found.group())}]", text)
     return text
+
+
+class Redactor:
+    """Which kinds of values are masked in this process. ``classes`` and ``keys`` as in the settings."""
+
+    def __init__(
+        self,
+        classes: Sequence[str] = ("secrets",),
+        keys: Sequence[str] = (),
+        custom: Sequence[Callable[[str], str]] = (),
+    ) -> None:
+        self.classes, self.keys, self.custom = tuple(classes), tuple(keys), tuple(custom)
+
+    def text(self, text: str) -> str:
+        """``text`` with every value of these kinds masked."""
+        return redact(text) if "secrets" in self.classes else text
 
 
 def without_keys(data: bytes, secrets: tuple[str, ...]) -> bytes:
