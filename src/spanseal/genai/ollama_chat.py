@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from spanseal.genai import sse
+from spanseal.genai import places, sse
+from spanseal.genai import semconv as sc
 from spanseal.genai.ollama_chat_body import parse_request as parse_request
 from spanseal.genai.ollama_chat_body import request_body as request_body
 from spanseal.genai.ollama_chat_response import StreamAssembler as StreamAssembler
@@ -20,8 +21,11 @@ from spanseal.genai.ollama_chat_semconv import output_messages as output_message
 from spanseal.genai.ollama_chat_semconv import request_attributes as request_attributes
 from spanseal.genai.ollama_chat_semconv import response_attributes as response_attributes
 from spanseal.genai.ollama_chat_semconv import tool_definitions as tool_definitions
+from spanseal.genai.wire_json import JsonObject
 
 FORMAT: Final = "ollama.chat"
+OPERATION: Final = sc.OP_CHAT
+PLACES: Final = places.CHAT
 PROVIDER: Final = "ollama"
 PATH: Final = "/api/chat"
 
@@ -37,3 +41,9 @@ def cut_short(texts: Sequence[str], body: Mapping[str, Any]) -> str:
     if body.get("done") is True or body.get("error"):
         return ""
     return "the stream ended before Ollama said that it was done: look at its log"
+
+
+def system_instructions(body: Mapping[str, Any]) -> list[JsonObject]:
+    """None: a system message stays among the input messages, as the conventions ask."""
+    del body
+    return []

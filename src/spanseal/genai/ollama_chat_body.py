@@ -51,6 +51,11 @@ def request_body(request: ChatRequest, *, stream: bool) -> JsonObject:
     if request.tools:
         body["tools"] = [_tool_to_wire(tool) for tool in request.tools]
     body["stream"] = stream
+    return with_sampling(body, request)
+
+
+def with_sampling(body: JsonObject, request: ChatRequest) -> JsonObject:
+    """``body`` with the request's format, its options and its extra fields."""
     if request.response_format is not None:
         known = request.response_format.get("type") == "json_object"
         body["format"] = "json" if known else thaw(request.response_format)
@@ -67,23 +72,27 @@ def request_body(request: ChatRequest, *, stream: bool) -> JsonObject:
 
 def parse_request(body: Mapping[str, Any]) -> ChatRequest:
     """The values of a body; other fields, and other options, are in ``extra``. Never raises."""
-    options = as_map(body.get("options"))
-    extra = {key: value for key, value in body.items() if key not in _KNOWN}
-    others = {key: value for key, value in options.items() if key not in _OPTIONS}
-    if others:
-        extra["options"] = others
-    form, stop = body.get("format"), options.get("stop")
-    return ChatRequest(
+    return sampling_of(body, ChatRequest(
         model=as_text(body.get("model")),
         messages=tuple(_from_wire(as_map(item)) for item in as_list(body.get("messages"))),
+        tools=tuple(_tool_from_wire(as_map(item)) for item in as_list(body.get("tools"))),
+        extra={key: value for key, value in body.items() if key not in _KNOWN},
+    ))
+
+
+def sampling_of(body: Mapping[str, Any], request: ChatRequest) -> ChatRequest:
+    """``request`` with the format and the options of ``body``; options that have no field are in ``extra``."""
+    options = as_map(body.get("options"))
+    others = {key: value for key, value in options.items() if key not in _OPTIONS}
+    form, stop = body.get("format"), options.get("stop")
+    return request.with_(
         temperature=as_number(options.get("temperature")),
         max_tokens=as_int(options.get("num_predict")),
         top_p=as_number(options.get("top_p")),
         seed=as_int(options.get("seed")),
         stop=(stop,) if isinstance(stop, str) else tuple(as_text(item) for item in as_list(stop)),
-        tools=tuple(_tool_from_wire(as_map(item)) for item in as_list(body.get("tools"))),
         response_format={"type": "json_object"} if form == "json" else as_map(form) or None,
-        extra=extra,
+        extra={**request.extra, "options": others} if others else request.extra,
     )
 
 
@@ -105,7 +114,7 @@ def _message_to_wire(message: Message) -> JsonObject:
     thinking = "".join(part.content for part in message.parts if isinstance(part, Reasoning))
     if thinking:
         wire["thinking"] = thinking
-    images = [_image(part) for part in message.parts if isinstance(part, Media)]
+    images = [image_to_wire(part) for part in message.parts if isinstance(part, Media)]
     if images:
         wire["images"] = images
     if message.tool_calls:
@@ -116,7 +125,8 @@ def _message_to_wire(message: Message) -> JsonObject:
     return wire
 
 
-def _image(media: Media) -> str:
+def image_to_wire(media: Media) -> str:
+    """An entry of ``images``. Raises :class:`spanseal.errors.UsageError` for what is not an image by content."""
     if media.modality != "image" or not media.data:
         raise UsageError(f"Ollama takes images by content (base64) only, not {media.modality} by reference")
     return media.data

@@ -50,14 +50,19 @@ def parse_response(body: object) -> LLMResponse:
 
 def fault_of(body: object) -> str:
     """Why ``body`` is no chat answer, in words with a remedy; empty if it is one."""
+    fault = server_fault(body)
+    if not fault and not isinstance(as_map(body).get("message"), dict):
+        return "the answer has no message: is the host an Ollama server (by default http://localhost:11434)?"
+    return fault
+
+
+def server_fault(body: object) -> str:
+    """Why ``body`` is no answer of any kind: an error of Ollama's, or no JSON object; empty if it may be one."""
     if not is_map(body):
         return "the answer is not a JSON object: is the host an Ollama server (by default http://localhost:11434)?"
-    data = body
-    if data.get("error"):
-        words = as_text(as_map(data["error"]).get("message"))  # a proxy's form
-        return f"Ollama reported an error: {words or data['error']!s:.300}"
-    if not isinstance(data.get("message"), dict):
-        return "the answer has no message: is the host an Ollama server (by default http://localhost:11434)?"
+    if body.get("error"):
+        words = as_text(as_map(body["error"]).get("message"))  # a proxy's form
+        return f"Ollama reported an error: {words or body['error']!s:.300}"
     return ""
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from spanseal.genai import sse
+from spanseal.genai import places, sse
+from spanseal.genai import semconv as sc
 from spanseal.genai.openai_chat_body import parse_request as parse_request
 from spanseal.genai.openai_chat_body import request_body as request_body
 from spanseal.genai.openai_chat_response import fault_of as fault_of
@@ -23,9 +24,11 @@ from spanseal.genai.openai_chat_semconv import request_attributes as request_att
 from spanseal.genai.openai_chat_semconv import response_attributes as response_attributes
 from spanseal.genai.openai_chat_semconv import tool_definitions as tool_definitions
 from spanseal.genai.openai_chat_stream import StreamAssembler as StreamAssembler
-from spanseal.genai.wire_json import as_list, as_map
+from spanseal.genai.wire_json import JsonObject, as_list, as_map
 
 FORMAT: Final = "openai.chat"
+OPERATION: Final = sc.OP_CHAT
+PLACES: Final = places.CHAT
 PROVIDER: Final = "openai"
 PATH: Final = "/chat/completions"
 
@@ -44,3 +47,9 @@ def cut_short(texts: Sequence[str], body: Mapping[str, Any]) -> str:
     if "[DONE]" in texts or not choices or any(as_map(choice).get("finish_reason") for choice in choices):
         return ""
     return "the stream ended before the model said that it had finished: look at the server's log"
+
+
+def system_instructions(body: Mapping[str, Any]) -> list[JsonObject]:
+    """None: a system message stays among the input messages, as the conventions ask."""
+    del body
+    return []

@@ -38,7 +38,8 @@ from spanseal.genai.wire_json import (
     thaw,
 )
 
-_MODES: Final = frozenset({"auto", "none", "required"})
+MODES: Final = frozenset({"auto", "none", "required"})
+"""What ``tool_choice`` may be besides a tool's name."""
 _KNOWN: Final = frozenset({
     "model", "messages", "temperature", "max_tokens", "top_p", "seed", "stop", "tools", "tool_choice",
     "response_format", "stream", "stream_options",
@@ -58,7 +59,7 @@ def request_body(request: ChatRequest, *, stream: bool) -> JsonObject:
     if request.tool_choice:
         body["tool_choice"] = _choice_to_wire(request.tool_choice)
     if request.response_format is not None:
-        body["response_format"] = _format_to_wire(request.response_format)
+        body["response_format"] = format_to_wire(request.response_format)
     if stream:
         body["stream"] = True
         body["stream_options"] = {"include_usage": True}
@@ -204,14 +205,15 @@ def _tool_from_wire(wire: JsonObject) -> ToolSpec:
 
 
 def _choice_to_wire(choice: str) -> str | JsonObject:
-    return choice if choice in _MODES else {"type": "function", "function": {"name": choice}}
+    return choice if choice in MODES else {"type": "function", "function": {"name": choice}}
 
 
 def _choice_from_wire(choice: object) -> str | None:
     return (choice if isinstance(choice, str) else as_text(as_map(as_map(choice).get("function")).get("name"))) or None
 
 
-def _format_to_wire(schema: Mapping[str, Any]) -> JsonObject:
+def format_to_wire(schema: Mapping[str, Any]) -> JsonObject:
+    """The ``response_format`` for a JSON Schema, or for what is one already."""
     if schema.get("type") in ("json_object", "json_schema", "text"):
         return thaw(schema)
     name = re.sub(r"[^A-Za-z0-9_-]", "_", as_text(schema.get("title")))[:64] or "answer"

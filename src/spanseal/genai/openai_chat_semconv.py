@@ -160,18 +160,19 @@ def _content_part(item: object) -> JsonObject:
     if kind in ("text", "input_text") and isinstance(wire.get("text"), str):
         return {"type": "text", "content": wire["text"]}
     if kind == "image_url" and isinstance(inner.get("url"), str):
-        return _url_part("image", inner["url"])
+        return url_part("image", inner["url"])
     if kind == "input_audio":
         data, form = as_text(inner.get("data")), as_text(inner.get("format"))
         return {"type": "blob", "modality": "audio", "mime_type": f"audio/{form}", "content": data}
     if kind == "file" and isinstance(inner.get("file_id"), str):
         return {"type": "file", "modality": "document", "file_id": inner["file_id"]}
     if kind == "file" and isinstance(inner.get("file_data"), str):
-        return _url_part("document", inner["file_data"])
+        return url_part("document", inner["file_data"])
     return wire if kind else {"type": "unknown", "value": item}
 
 
-def _url_part(modality: str, url: str) -> JsonObject:
+def url_part(modality: str, url: str) -> JsonObject:
+    """The part for a reference, or for content where ``url`` is a data URL."""
     match = DATA_URL.match(url)
     if match is None:
         return {"type": "uri", "modality": modality, "uri": url}

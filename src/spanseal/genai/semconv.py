@@ -59,9 +59,16 @@ REQUEST_PRESENCE_PENALTY: Final = "gen_ai.request.presence_penalty"
 REQUEST_CHOICE_COUNT: Final = "gen_ai.request.choice.count"
 REQUEST_STREAM: Final = "gen_ai.request.stream"
 REQUEST_REASONING_LEVEL: Final = "gen_ai.request.reasoning.level"
+REQUEST_PREVIOUS_RESPONSE_ID: Final = "gen_ai.request.previous_response.id"
+REQUEST_ENCODING_FORMATS: Final = "gen_ai.request.encoding_formats"
+EMBEDDINGS_DIMENSION_COUNT: Final = "gen_ai.embeddings.dimension.count"
+CONVERSATION_COMPACTED: Final = "gen_ai.conversation.compacted"
+PROMPT_NAME: Final = "gen_ai.prompt.name"
+PROMPT_VERSION: Final = "gen_ai.prompt.version"
 OUTPUT_TYPE: Final = "gen_ai.output.type"
 RESPONSE_ID: Final = "gen_ai.response.id"
 RESPONSE_MODEL: Final = "gen_ai.response.model"
+RESPONSE_STATUS: Final = "gen_ai.response.status"
 RESPONSE_FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
 RESPONSE_TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"
 USAGE_INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
@@ -69,6 +76,12 @@ USAGE_OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"
 USAGE_REASONING_TOKENS: Final = "gen_ai.usage.reasoning.output_tokens"
 USAGE_CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"
 USAGE_CACHE_WRITE_TOKENS: Final = "gen_ai.usage.cache_write.input_tokens"
+USAGE_TEXT_INPUT_TOKENS: Final = "gen_ai.usage.text.input_tokens"
+USAGE_TEXT_OUTPUT_TOKENS: Final = "gen_ai.usage.text.output_tokens"
+USAGE_IMAGE_INPUT_TOKENS: Final = "gen_ai.usage.image.input_tokens"
+USAGE_IMAGE_OUTPUT_TOKENS: Final = "gen_ai.usage.image.output_tokens"
+USAGE_AUDIO_INPUT_TOKENS: Final = "gen_ai.usage.audio.input_tokens"
+USAGE_AUDIO_OUTPUT_TOKENS: Final = "gen_ai.usage.audio.output_tokens"
 INPUT_MESSAGES: Final = "gen_ai.input.messages"
 OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
 SYSTEM_INSTRUCTIONS: Final = "gen_ai.system_instructions"
@@ -87,6 +100,10 @@ TOOL_DESCRIPTION: Final = "gen_ai.tool.description"
 TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
 TOOL_CALL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
 TOOL_CALL_RESULT: Final = "gen_ai.tool.call.result"
+EVENT_INFERENCE_DETAILS: Final = "gen_ai.client.inference.operation.details"
+EVENT_OPERATION_EXCEPTION: Final = "gen_ai.client.operation.exception"
+EXCEPTION_TYPE: Final = "exception.type"
+EXCEPTION_MESSAGE: Final = "exception.message"
 EVENT_EVALUATION_RESULT: Final = "gen_ai.evaluation.result"
 EVALUATION_NAME: Final = "gen_ai.evaluation.name"
 EVALUATION_SCORE_LABEL: Final = "gen_ai.evaluation.score.label"
@@ -150,6 +167,22 @@ LLM_RESPONSE_BODY: Final = "spanseal.llm.response.body"
 LLM_RESPONSE_BYTES: Final = "spanseal.llm.response.bytes"
 LLM_STREAM_END: Final = "spanseal.llm.stream.end"
 LLM_STREAM_CHUNKS: Final = "spanseal.llm.stream.chunks"
+STREAM_COMPLETE: Final = "complete"
+"""The words of ``spanseal.llm.stream.end``: the whole answer was read, up to its end mark."""
+STREAM_PARTIAL: Final = "partial"
+"""The program closed it early, or was cancelled."""
+STREAM_FAILED: Final = "failed"
+"""The provider or the wire broke it."""
+STREAM_ABANDONED: Final = "abandoned"
+"""The program dropped it without closing it."""
+STREAM_HELD: Final = "held"
+"""The program neither read nor closed nor dropped it until the watchdog came or the process ended."""
+LLM_RESPONSE_TAIL: Final = "spanseal.llm.response.tail"
+"""Hexadecimal: the last bytes of an answer that was cut within a character; they are in no text of the record."""
+LLM_RESPONSE_UNRECORDED: Final = "spanseal.llm.response.unrecorded"
+"""Why an answer that came is not recorded, in words."""
+LLM_SAME_CALL: Final = "spanseal.llm.same_call"
+"""The id of another instrumentation's span, around ours or beside it, of the very same call: count one of the two."""
 EVENT_HTTP_ATTEMPT: Final = "spanseal.http.attempt"
 HTTP_ATTEMPT_NUMBER: Final = "spanseal.http.attempt.number"
 HTTP_STATUS: Final = "http.response.status_code"
@@ -171,14 +204,41 @@ SPAN_CONTROL: Final = "control {seam}"
 SPAN_VERIFICATION: Final = "verification {pipeline}"
 SPAN_APPROVAL: Final = "approval"
 SPAN_MANIFEST: Final = "spanseal.manifest"
+SPAN_STREAM_REST: Final = "spanseal.stream.rest"
+"""What a program read of a stream after the watchdog had ended the call's span, to which it links."""
+SPAN_PROBE: Final = "spanseal.probe"
 
 # --- metrics (names of the pinned conventions) ----------------------------------------------------------------------
 METRIC_INFERENCE_DURATION: Final = "gen_ai.client.inference.duration"
+METRIC_TIME_TO_FIRST_CHUNK: Final = "gen_ai.client.inference.time_to_first_chunk"
+METRIC_TIME_PER_OUTPUT_CHUNK: Final = "gen_ai.client.inference.time_per_output_chunk"
 METRIC_INPUT_TOKENS: Final = "gen_ai.client.inference.usage.input_tokens"
 METRIC_OUTPUT_TOKENS: Final = "gen_ai.client.inference.usage.output_tokens"
+METRIC_CACHE_READ_TOKENS: Final = "gen_ai.client.inference.usage.cache_read.input_tokens"
+METRIC_CACHE_WRITE_TOKENS: Final = "gen_ai.client.inference.usage.cache_write.input_tokens"
+METRIC_REASONING_TOKENS: Final = "gen_ai.client.inference.usage.reasoning.output_tokens"
+METRIC_INPUT_TOKENS_EACH: Final = "gen_ai.client.inference.operation.input_tokens"
+METRIC_OUTPUT_TOKENS_EACH: Final = "gen_ai.client.inference.operation.output_tokens"
+METRIC_OPERATION_DURATION: Final = "gen_ai.client.operation.duration"
+"""Of client operations that are no inference (embeddings); before the pin, of all."""
 METRIC_TOOL_DURATION: Final = "gen_ai.execute_tool.duration"
 METRIC_AGENT_DURATION: Final = "gen_ai.invoke_agent.duration"
+METRIC_AGENT_INFERENCE_CALLS: Final = "gen_ai.invoke_agent.inference_calls"
+METRIC_AGENT_TOOL_CALLS: Final = "gen_ai.invoke_agent.tool_calls"
 TOKEN_MODALITY: Final = "gen_ai.token.modality"  # noqa: S105 - a name, no secret
+MODALITY_UNKNOWN: Final = "unknown"
+METRIC_TOKEN_USAGE_BEFORE: Final = "gen_ai.client.token.usage"  # noqa: S105 - likewise
+"""Removed at the pin; emitted beside the others when ``OTEL_SEMCONV_STABILITY_OPT_IN`` holds OPT_IN_BEFORE_TOO."""
+TOKEN_TYPE_BEFORE: Final = "gen_ai.token.type"  # noqa: S105 - likewise
+OPT_IN_BEFORE_TOO: Final = "gen_ai/dup"
+INFERENCE_OPERATIONS: Final = frozenset({OP_CHAT, OP_TEXT_COMPLETION, OP_GENERATE_CONTENT})
+
+# --- what tells a model call, in the conventions, OpenInference's and OpenLLMetry's words ----------------------------
+MODEL_CALL_WORDS: Final = {
+    OPERATION_NAME: INFERENCE_OPERATIONS | {OP_EMBEDDINGS},
+    "openinference.span.kind": frozenset({"LLM", "EMBEDDING"}),
+    "llm.request.type": frozenset({"chat", "completion", "embedding"}),
+}
 
 # --- what the audit store may keep readable (DESIGN 10.6); every other value is a private slice ----------------------
 CLEAR_KEYS: Final[frozenset[str]] = frozenset({
@@ -190,6 +250,7 @@ CLEAR_KEYS: Final[frozenset[str]] = frozenset({
     RUN_ID, WRITER_ID, SEQ, SAMPLED, MANIFEST, OPEN, RUN_OUTCOME, RUN_PARENT_ID, STEP_NUMBER,
     CONTROL_SEAM, CONTROL_DECISION, CONTROL_POLICY, POLICY_NAME, POLICY_DECISION, POLICY_ROUND,
     VERIFICATION_PIPELINE, VERIFICATION_PASSED, VERIFICATION_CHECKS_RUN, VERIFICATION_CHECKS_FAILED, CHECK_SEVERITY,
-    TOOL_FAULT, TOOL_ATTEMPTS, LLM_ATTEMPT, LLM_FORMAT, LLM_STREAM_END, LLM_STREAM_CHUNKS,
+    TOOL_FAULT, TOOL_ATTEMPTS, LLM_ATTEMPT, LLM_FORMAT, LLM_STREAM_END, LLM_STREAM_CHUNKS, LLM_RESPONSE_UNRECORDED,
+    LLM_SAME_CALL,
     HTTP_ATTEMPT_NUMBER, HTTP_STATUS, CAPTURE_MODE, PARAMETER_NAME, PARAMETER_SENT_AS,
 })

@@ -2,6 +2,8 @@
 
 >>> wire_format("openai.chat").PROVIDER
 'openai'
+>>> route("openai", "POST", "/v1/embeddings")
+'openai.embeddings'
 """
 
 from __future__ import annotations
@@ -10,8 +12,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from spanseal.errors import UsageError
-from spanseal.genai import ollama_chat, openai_chat
+from spanseal.genai import (
+    ollama_chat,
+    ollama_embed,
+    ollama_generate,
+    openai_chat,
+    openai_embeddings,
+    openai_responses,
+)
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
+from spanseal.genai.places import Places
+from spanseal.genai.routes import route as route
 from spanseal.genai.wire_json import JsonObject
 
 
@@ -28,6 +39,10 @@ class WireFormat(Protocol):
     @property
     def FORMAT(self) -> str: ...  # noqa: N802 - a module's constant
     @property
+    def OPERATION(self) -> str: ...  # noqa: N802 - a module's constant
+    @property
+    def PLACES(self) -> Places: ...  # noqa: N802 - a module's constant
+    @property
     def PROVIDER(self) -> str: ...  # noqa: N802 - a module's constant
     @property
     def StreamAssembler(self) -> type[Assembler]: ...  # noqa: N802 - a module's class
@@ -40,12 +55,16 @@ class WireFormat(Protocol):
     def response_attributes(self, body: Mapping[str, Any]) -> dict[str, Any]: ...
     def input_messages(self, body: Mapping[str, Any]) -> Sequence[JsonObject]: ...
     def output_messages(self, body: Mapping[str, Any]) -> Sequence[JsonObject]: ...
+    def system_instructions(self, body: Mapping[str, Any]) -> Sequence[JsonObject]: ...
     def tool_definitions(self, body: Mapping[str, Any]) -> Sequence[JsonObject]: ...
     def split_stream(self, data: bytes) -> tuple[list[str], str]: ...
     def cut_short(self, texts: Sequence[str], body: Mapping[str, Any]) -> str: ...
 
 
-_FORMATS: Mapping[str, WireFormat] = {openai_chat.FORMAT: openai_chat, ollama_chat.FORMAT: ollama_chat}
+_ALL: tuple[WireFormat, ...] = (
+    openai_chat, openai_responses, openai_embeddings, ollama_chat, ollama_generate, ollama_embed,
+)
+_FORMATS: Mapping[str, WireFormat] = {wire.FORMAT: wire for wire in _ALL}
 
 
 def wire_format(name: str) -> WireFormat:
