@@ -28,9 +28,12 @@ def guarded(function: Callable[_P, _R]) -> Callable[_P, _R | None]:
         try:
             return function(*args, **kwargs)
         except Exception:  # noqa: BLE001 - this is the guard: telemetry raises nothing into the application
-            if not told:
-                told.append(True)
-                _log.warning("telemetry failed in %s; the program goes on", function.__qualname__, exc_info=True)
+            try:
+                if not told:
+                    told.append(True)
+                    _log.warning("telemetry failed in %s; the program goes on", function.__qualname__, exc_info=True)
+            except Exception:  # noqa: BLE001, S110 - the application's own logging filter raises, or the stack is full
+                pass
             return None
 
     return safe

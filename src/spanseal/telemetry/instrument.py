@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from spanseal.errors import UsageError
-from spanseal.telemetry.capture import ollama_client as instrument_ollama
-from spanseal.telemetry.capture import openai_client as instrument_openai
+from spanseal.telemetry.capture import ollama_client, openai_client
 from spanseal.telemetry.capture.class_swap import is_swapped, swap_back
 
 _T = TypeVar("_T")
@@ -27,13 +26,13 @@ def instrument(client: _T) -> _T:
     >>> instrument(client) is client
     True
     """
-    kinds = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in type(client).__mro__}
     if is_swapped(client):
         return client
+    kinds = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in client.__class__.__mro__}
     if kinds & {"openai.SyncAPIClient", "openai.AsyncAPIClient"}:
-        instrument_openai.swap(client, asynchronous="openai.AsyncAPIClient" in kinds)
+        openai_client.swap_client(client, asynchronous="openai.AsyncAPIClient" in kinds)
     elif kinds & {"ollama.Client", "ollama.AsyncClient"}:
-        instrument_ollama.swap(client, asynchronous="ollama.AsyncClient" in kinds)
+        ollama_client.swap_client(client, asynchronous="ollama.AsyncClient" in kinds)
     else:
         raise UsageError(
             f"instrument() knows openai.OpenAI, AsyncOpenAI, their Azure forms, ollama.Client and AsyncClient, "

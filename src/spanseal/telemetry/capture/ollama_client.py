@@ -1,133 +1,143 @@
-"""Ollama clients (sync, async): one span for each ``POST /api/chat``.
+"""Ollama clients (sync, async): one span for each chat, generate, embed and embeddings.
 
-A streaming call sends nothing before its generator is read, maybe elsewhere, so the context of the call travels in the
-request's ``extensions`` to the client's own HTTP client, whose class is swapped too; ``send()`` opens the call. The
-generators stay the client's own. May import the siblings; takes the classes from the client, imports no ollama.
+A streaming call sends nothing before its generator is read, maybe elsewhere, so what is known at the call travels in
+the request's ``extensions`` to the client's own HTTP client, whose class is swapped too; ``send()`` takes it out again
+and opens the call. The generators stay the client's own. May import the siblings; takes the classes from the client,
+imports no ollama.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import dataclass
 from typing import Any, Final
 
 from opentelemetry import context as otel_context
+from opentelemetry.context import Context
 
 from spanseal.genai import ollama_chat
-from spanseal.genai.wire_json import loads_fast
-from spanseal.telemetry.capture.call import ModelCall, Target, begin, current
-from spanseal.telemetry.capture.class_swap import swapped_class
+from spanseal.genai.wire import route
+from spanseal.telemetry.capture.call import ModelCall, Target, begin
+from spanseal.telemetry.capture.class_swap import is_swapped, swap
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.request import model_of
-from spanseal.telemetry.capture.response_tee import answered
+from spanseal.telemetry.capture.sending import asend_once, body_of, is_librarys, port_of, send_once
+from spanseal.telemetry.capture.under_way import enter, leave
 from spanseal.telemetry.guard import guarded
 
-_CONTEXT: Final = "spanseal.context"
+_CALLED: Final = "spanseal.called"
 
 
-def swap(client: Any, *, asynchronous: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """What is known where the client is called."""
+
+    form: str
+    model: str
+    context: Context
+
+
+def swap_client(client: Any, *, asynchronous: bool) -> None:
     """Swap the classes of the client and of the HTTP client inside it."""
-    client._client.__class__ = _http_class_for(client._client.__class__, asynchronous)
-    client.__class__ = _class_for(client.__class__, asynchronous)
+    _swap_http(client, asynchronous)
+    swap(client, _async_methods if asynchronous else _sync_methods)
 
 
-@cache
-def _class_for(base: Any, asynchronous: bool) -> type:
-    def request(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return base._request(self, *args, **_carrying(kwargs))
-
-    async def arequest(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return await base._request(self, *args, **_carrying(kwargs))
-
-    return swapped_class(base, {"_request": arequest if asynchronous else request})
-
-
-@cache
-def _http_class_for(base: Any, asynchronous: bool) -> type:
-    return swapped_class(base, {"send": _async_send(base) if asynchronous else _sync_send(base)})
+def _swap_http(client: Any, asynchronous: bool) -> bool:
+    """Whether the HTTP client inside is one that opens calls; it may have been replaced since, or be shared."""
+    http = client._client
+    if not is_swapped(http):
+        if not any(kind.__module__.partition(".")[0] == "httpx" for kind in http.__class__.__mro__):
+            return False
+        swap(http, _async_send if asynchronous else _sync_send)
+    return True
 
 
-def _carrying(kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {**kwargs, "extensions": {**(kwargs.get("extensions") or {}), _CONTEXT: otel_context.get_current()}}
+def _sync_methods(base: Any) -> dict[str, Any]:
+    def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return base._request(self, *args, **(_carrying(self, args, kwargs, False) or kwargs))
+
+    return {"_request": _request}
 
 
-def _sync_send(base: Any) -> Any:
-    def send(self: Any, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
-        call = _begin(request)
-        attempt = None if call is None else _attempt(call, request)
-        if call is None or attempt is None:
-            return base.send(self, request, stream=stream, **kwargs)
+def _async_methods(base: Any) -> dict[str, Any]:
+    async def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await base._request(self, *args, **(_carrying(self, args, kwargs, True) or kwargs))
+
+    return {"_request": _request}
+
+
+@guarded
+def _carrying(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any], asynchronous: bool) -> dict[str, Any] | None:
+    method = kwargs["method"] if "method" in kwargs else args[1]
+    url = kwargs["url"] if "url" in kwargs else args[-1]
+    form = route("ollama", method, str(url))
+    if form is None or not _swap_http(client, asynchronous):
+        return None
+    called = _Called(form, model_of(kwargs.get("json")), otel_context.get_current())
+    return {**kwargs, "extensions": {**(kwargs.get("extensions") or {}), _CALLED: called}}
+
+
+def _sync_send(base: Any) -> dict[str, Any]:
+    def send(self: Any, request: Any, **kwargs: Any) -> Any:
+        call = entered = None
         try:
-            with current(call):
-                response = base.send(self, request, stream=True, **kwargs)
-            answered(attempt, response, stream=stream, asynchronous=False)
-            if not stream:
-                _read(response)
-                attempt.whole(response.content)
+            call = _begin(request)
+            attempt = _attempt(call, request)
+            if attempt is None:
+                response = base.send(self, request, **kwargs)
+            else:
+                entered = enter(call)
+                plain = bool(is_librarys(base.send))
+                response = send_once(attempt, base.send, (self, request), kwargs, plain=plain)
         except BaseException as error:
-            _failed(attempt, error)
+            leave(entered)
+            if call is not None:
+                call.settle(error)
             raise
-        call.settle()
+        leave(entered)
+        if call is not None:
+            call.settle()
         return response
 
-    return send
+    return {"send": send}
 
 
-def _async_send(base: Any) -> Any:
-    async def send(self: Any, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
-        call = _begin(request)
-        attempt = None if call is None else _attempt(call, request)
-        if call is None or attempt is None:
-            return await base.send(self, request, stream=stream, **kwargs)
+def _async_send(base: Any) -> dict[str, Any]:
+    async def send(self: Any, request: Any, **kwargs: Any) -> Any:
+        call = entered = None
         try:
-            with current(call):
-                response = await base.send(self, request, stream=True, **kwargs)
-            answered(attempt, response, stream=stream, asynchronous=True)
-            if not stream:
-                await _aread(response)
-                attempt.whole(response.content)
+            call = _begin(request)
+            attempt = _attempt(call, request)
+            if attempt is None:
+                response = await base.send(self, request, **kwargs)
+            else:
+                entered = enter(call)
+                plain = bool(is_librarys(base.send))
+                response = await asend_once(attempt, base.send, (self, request), kwargs, plain=plain)
         except BaseException as error:
-            _failed(attempt, error)
+            leave(entered)
+            if call is not None:
+                call.settle(error)
             raise
-        call.settle()
+        leave(entered)
+        if call is not None:
+            call.settle()
         return response
 
-    return send
-
-
-def _read(response: Any) -> None:
-    try:
-        response.read()
-    except BaseException:
-        response.close()
-        raise
-
-
-async def _aread(response: Any) -> None:
-    try:
-        await response.aread()
-    except BaseException:
-        await response.aclose()
-        raise
+    return {"send": send}
 
 
 @guarded
 def _begin(request: Any) -> ModelCall | None:
-    context = request.extensions.pop(_CONTEXT, None)
-    if context is None or request.method != "POST" or not request.url.path.endswith(ollama_chat.PATH):
+    called: _Called | None = request.extensions.pop(_CALLED, None)
+    if called is None:
         return None
     url = request.url
-    port = url.port or {"https": 443, "http": 80}.get(url.scheme)
     key = request.headers.get("authorization", "").removeprefix("Bearer ")
-    target = Target(ollama_chat.FORMAT, ollama_chat.PROVIDER, url.host, port, (key,))
-    return begin(target, model_of(loads_fast(request.content)), context)
+    target = Target(called.form, ollama_chat.PROVIDER, url.host, port_of(url), (key,))
+    return begin(target, called.model, called.context)
 
 
 @guarded
-def _attempt(call: ModelCall, request: Any) -> HttpAttempt:
-    return call.attempt(request.content)
-
-
-def _failed(attempt: HttpAttempt, error: BaseException) -> None:
-    if attempt.status is None:
-        attempt.call.note(attempt, error)
-    attempt.call.settle(error)
+def _attempt(call: ModelCall | None, request: Any) -> HttpAttempt | None:
+    return None if call is None else call.attempt(body_of(request) or b"")

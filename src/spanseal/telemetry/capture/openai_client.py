@@ -1,127 +1,118 @@
-"""OpenAI clients (sync, async, Azure, subclasses): one span for each ``POST /chat/completions``, retries included.
+"""OpenAI clients (sync, async, Azure, subclasses): one span for each logical call that is a model call.
 
-The client's class is swapped for a subclass of itself: ``request()`` is the logical call, ``_send_request()`` one
-attempt. Resources, ``with_options()``, raw and streaming responses and ``client.post`` all pass through the two. Other
-endpoints pass untouched. May import the siblings; takes the client's class from the client, imports no openai.
+The client's class is swapped for a subclass of itself: ``request()`` is the logical call, retries included,
+``_send_request()`` one attempt. Resources, ``with_options()``, raw and streaming responses and ``client.post`` all pass
+through the two. Which requests are model calls says ``genai.wire.route``; the rest passes untouched. May import the
+siblings; takes the client's class from the client, imports no openai.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from spanseal.genai import openai_chat, semconv
-from spanseal.genai.wire_json import as_map
-from spanseal.telemetry.capture.call import ModelCall, Target, begin, current, current_call
-from spanseal.telemetry.capture.class_swap import swapped_class
+from spanseal.genai.wire import route
+from spanseal.telemetry.capture.call import ModelCall, Target, begin
+from spanseal.telemetry.capture.class_swap import swap
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.request import model_of
-from spanseal.telemetry.capture.response_tee import answered
+from spanseal.telemetry.capture.sending import asend_once, body_of, is_librarys, port_of, send_once
+from spanseal.telemetry.capture.under_way import current_call, enter, leave
 from spanseal.telemetry.guard import guarded
 
+_SDK: Final = "openai._base_client"
+_AZURE_HOSTS: Final = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
 
-def swap(client: Any, *, asynchronous: bool) -> None:
+
+def swap_client(client: Any, *, asynchronous: bool) -> None:
     """Swap the client's class for its instrumented one."""
-    client.__class__ = _class_for(client.__class__, asynchronous)
-
-
-@cache
-def _class_for(base: Any, asynchronous: bool) -> type:
-    return swapped_class(base, _async_methods(base) if asynchronous else _sync_methods(base))
+    swap(client, _async_methods if asynchronous else _sync_methods)
 
 
 def _sync_methods(base: Any) -> dict[str, Any]:
-    def request(self: Any, cast_to: Any, options: Any, **kwargs: Any) -> Any:
-        call = _begin(self, options)
-        with current(call):
-            if call is None:
-                return base.request(self, cast_to, options, **kwargs)
-            try:
-                result = base.request(self, cast_to, options, **kwargs)
-            except BaseException as error:
+    def request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = entered = None
+        try:
+            call = _begin(self, args, kwargs)
+            entered = enter(call)
+            result = base.request(self, *args, **kwargs)
+        except BaseException as error:
+            leave(entered)
+            if call is not None:
                 call.settle(error)
-                raise
-        call.settle()
+            raise
+        leave(entered)
+        if call is not None:
+            call.settle()
         return result
 
-    def _send_request(self: Any, request: Any, *, stream: bool, **kwargs: Any) -> Any:
-        attempt = _attempt(request)
+    def _send_request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        attempt = _attempt(args, kwargs)
         if attempt is None:
-            return base._send_request(self, request, stream=stream, **kwargs)
-        try:
-            response = base._send_request(self, request, stream=True, **kwargs)
-        except BaseException as error:
-            attempt.call.note(attempt, error)
-            raise
-        answered(attempt, response, stream=stream, asynchronous=False)
-        if not stream:
-            try:
-                response.read()
-            except BaseException:
-                response.close()
-                raise
-            attempt.whole(response.content)
-        return response
+            return base._send_request(self, *args, **kwargs)
+        plain = bool(_is_plain(self, base))
+        return send_once(attempt, base._send_request, (self, *args), kwargs, plain=plain)
 
     return {"request": request, "_send_request": _send_request}
 
 
 def _async_methods(base: Any) -> dict[str, Any]:
-    async def request(self: Any, cast_to: Any, options: Any, **kwargs: Any) -> Any:
-        call = _begin(self, options)
-        with current(call):
-            if call is None:
-                return await base.request(self, cast_to, options, **kwargs)
-            try:
-                result = await base.request(self, cast_to, options, **kwargs)
-            except BaseException as error:
+    async def request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = entered = None
+        try:
+            call = _begin(self, args, kwargs)
+            entered = enter(call)
+            result = await base.request(self, *args, **kwargs)
+        except BaseException as error:
+            leave(entered)
+            if call is not None:
                 call.settle(error)
-                raise
-        call.settle()
+            raise
+        leave(entered)
+        if call is not None:
+            call.settle()
         return result
 
-    async def _send_request(self: Any, request: Any, *, stream: bool, **kwargs: Any) -> Any:
-        attempt = _attempt(request)
+    async def _send_request(self: Any, *args: Any, **kwargs: Any) -> Any:
+        attempt = _attempt(args, kwargs)
         if attempt is None:
-            return await base._send_request(self, request, stream=stream, **kwargs)
-        try:
-            response = await base._send_request(self, request, stream=True, **kwargs)
-        except BaseException as error:
-            attempt.call.note(attempt, error)
-            raise
-        answered(attempt, response, stream=stream, asynchronous=True)
-        if not stream:
-            try:
-                await response.aread()
-            except BaseException:
-                await response.aclose()
-                raise
-            attempt.whole(response.content)
-        return response
+            return await base._send_request(self, *args, **kwargs)
+        plain = bool(_is_plain(self, base))
+        return await asend_once(attempt, base._send_request, (self, *args), kwargs, plain=plain)
 
     return {"request": request, "_send_request": _send_request}
 
 
 @guarded
-def _begin(client: Any, options: Any) -> ModelCall | None:
-    if str(options.method).lower() != "post" or not str(options.url).endswith(openai_chat.PATH):
+def _begin(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ModelCall | None:
+    options = kwargs["options"] if "options" in kwargs else args[1]
+    form = route("openai", options.method, str(options.url))
+    if form is None:
         return None
-    body = as_map(options.json_data) | as_map(options.extra_json)
-    return begin(target_of(client), model_of(body))
+    return begin(target_of(client, form), model_of(options.extra_json) or model_of(options.json_data))
 
 
-def target_of(client: Any) -> Target:
-    """Whom an OpenAI client calls."""
+def target_of(client: Any, form: str = openai_chat.FORMAT) -> Target:
+    """Whom an OpenAI client calls, in the wire format ``form``."""
     url = client.base_url
-    azure = any(base.__name__ == "BaseAzureClient" for base in type(client).__mro__)
     key = getattr(client, "api_key", "")
-    return Target(
-        openai_chat.FORMAT, semconv.PROVIDER_AZURE_OPENAI if azure else openai_chat.PROVIDER, url.host,
-        url.port or {"https": 443, "http": 80}.get(url.scheme), (key,) if isinstance(key, str) else (),
-    )
+    return Target(form, _provider(client, url.host), url.host, port_of(url), (key,) if isinstance(key, str) else ())
+
+
+def _provider(client: Any, host: str) -> str:
+    azure = host.endswith(_AZURE_HOSTS) or any(base.__name__ == "BaseAzureClient" for base in type(client).__mro__)
+    return semconv.PROVIDER_AZURE_OPENAI if azure else openai_chat.PROVIDER
 
 
 @guarded
-def _attempt(request: Any) -> HttpAttempt | None:
+def _attempt(args: tuple[Any, ...], kwargs: dict[str, Any]) -> HttpAttempt | None:
     call = current_call()
-    return None if call is None else call.attempt(request.content)
+    if call is None:
+        return None
+    return call.attempt(body_of(kwargs["request"] if "request" in kwargs else args[0]) or b"")
+
+
+@guarded
+def _is_plain(client: Any, base: Any) -> bool:
+    own = getattr(base._send_request, "__globals__", {}).get("__name__") == _SDK
+    return own and bool(is_librarys(client._client.send))
