@@ -13,6 +13,7 @@ from spanseal.adapters.own_span import OwnSpan
 from spanseal.errors import UsageError
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolSpec, conversation
 from spanseal.telemetry.active import active
+from spanseal.telemetry.capture.reader import Reader
 
 _COUNTING = threading.Lock()
 _CLIENT_OPTIONS = frozenset({"stream", "extra_body", "extra_headers", "extra_query", "timeout", "max_retries"})
@@ -167,8 +168,17 @@ class LLMAdapter(ABC):
 
     def chat_stream(self, request: ChatRequest) -> Generator[Chunk]:
         """:meth:`chat` in chunks; the call begins with the first of them."""
+        reader = Reader()
+        return reader.watch(self._chunks(request, reader))
+
+    def achat_stream(self, request: ChatRequest) -> AsyncGenerator[Chunk]:
+        """:meth:`chat_stream`, for ``async for``."""
+        reader = Reader()
+        return reader.watch(self._achunks(request, reader))
+
+    def _chunks(self, request: ChatRequest, reader: Reader) -> Generator[Chunk]:
         request, started = self._begun(request)
-        span = OwnSpan(self.provider, request, stream=True, enabled=not self.client_makes_spans)
+        span = OwnSpan(self.provider, request, stream=True, enabled=not self.client_makes_spans, reader=reader)
         chunks = iter(self._stream(request))
         try:
             while True:
@@ -189,10 +199,9 @@ class LLMAdapter(ABC):
             finally:
                 span.stopped()
 
-    async def achat_stream(self, request: ChatRequest) -> AsyncGenerator[Chunk]:
-        """:meth:`chat_stream`, for ``async for``."""
+    async def _achunks(self, request: ChatRequest, reader: Reader) -> AsyncGenerator[Chunk]:
         request, started = self._begun(request)
-        span = OwnSpan(self.provider, request, stream=True, enabled=not self.client_makes_spans)
+        span = OwnSpan(self.provider, request, stream=True, enabled=not self.client_makes_spans, reader=reader)
         chunks = aiter(self._astream(request))
         try:
             while True:

@@ -12,17 +12,24 @@ from contextlib import contextmanager, nullcontext
 from spanseal.genai import openai_chat
 from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.wire_json import dumps
-from spanseal.telemetry.capture.call import ModelCall, Target, begin, offering
+from spanseal.telemetry.capture.call import ModelCall, Target, begin, offering, reading_with
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.reader import Reader
 from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.guard import guarded
 
 
 class OwnSpan:
-    """One call's span; without ``enabled`` it does nothing. Nothing here raises."""
+    """One call's span; without ``enabled`` it does nothing. Nothing here raises.
 
-    def __init__(self, provider: str, request: ChatRequest, *, stream: bool, enabled: bool) -> None:
+    ``reader`` watches what the program reads a stream with; it is told to an instrumented client inside too.
+    """
+
+    def __init__(
+        self, provider: str, request: ChatRequest, *, stream: bool, enabled: bool, reader: Reader | None = None
+    ) -> None:
         self._stream = stream
+        self._reader = reader or Reader()
         self._call: ModelCall | None = None
         self._attempt: HttpAttempt | None = None
         self._claims = 0
@@ -33,20 +40,28 @@ class OwnSpan:
 
     @guarded
     def _begin(self, provider: str, request: ChatRequest) -> None:
-        self._call = begin(Target(openai_chat.FORMAT, provider), request.model)
+        self._call = begin(Target(openai_chat.FORMAT, provider), request.model, reader=self._reader)
         if self._call is None:
             return
         self._claims = self._call.claims
         self._attempt = self._call.attempt(_request_bytes(request, self._stream))
         if self._stream:
             self._attempt.answered(200, {"content-type": "application/json"}, stream=True)
+            self._attempt.instead = self._partial
             self._call.settle()
 
     @contextmanager
     def offered(self) -> Generator[None]:
         """Inside, the span is the current one, and the first instrumented client that is called takes it over."""
-        with nullcontext() if self._call is None else offering(self._call):  # an outer adapter's offer stays
-            yield
+        offer = nullcontext() if self._call is None else offering(self._call)  # an outer adapter's offer stays
+        with offer, reading_with(self._reader) if self._stream else nullcontext():
+            if self._attempt is not None:
+                self._attempt.reading = True
+            try:
+                yield
+            finally:
+                if self._attempt is not None:
+                    self._attempt.reading = False
 
     def piece(self, text: str) -> None:
         """A stream gave this text."""
@@ -72,7 +87,6 @@ class OwnSpan:
         call = self._mine
         if call is None:
             return
-        self._keep_partial()
         if self._stream and self._attempt is not None:
             self._attempt.broke(error)
         else:
@@ -82,13 +96,13 @@ class OwnSpan:
     def stopped(self) -> None:
         """Nobody reads the stream on, maybe out of garbage collection."""
         if self._mine is not None and self._attempt is not None and self._attempt.end is None:
-            self._keep_partial()
             self._attempt.closed()
 
-    def _keep_partial(self) -> None:
-        if self._attempt is not None and self._texts:
-            partial = LLMResponse("".join(self._texts), self._model, finish_reason="error")
-            self._attempt.chunks = [_response_bytes(partial)]
+    def _partial(self) -> bytes:
+        """The answer so far, as a body; none before the first text."""
+        if not self._texts:
+            return b""
+        return _response_bytes(LLMResponse("".join(self._texts), self._model, finish_reason="error"))
 
     @property
     def _mine(self) -> ModelCall | None:

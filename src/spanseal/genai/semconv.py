@@ -117,6 +117,11 @@ SEQ: Final = "spanseal.seq"
 SAMPLED: Final = "spanseal.sampled"
 MANIFEST: Final = "spanseal.manifest"
 OPEN: Final = "spanseal.open"
+GAP_SPANS: Final = "spanseal.gap.spans"
+"""How many spans could be kept nowhere, on a span of the name SPAN_GAP that lasts from the first loss to the last."""
+GAP_REASONS: Final = "spanseal.gap.reasons"
+GAP_RUN_IDS: Final = "spanseal.gap.run.ids"
+"""The first hundred runs that lost spans."""
 
 # --- spanseal: run root and steps -----------------------------------------------------------------------------------
 RUN_OUTCOME: Final = "spanseal.run.outcome"
@@ -204,6 +209,8 @@ SPAN_CONTROL: Final = "control {seam}"
 SPAN_VERIFICATION: Final = "verification {pipeline}"
 SPAN_APPROVAL: Final = "approval"
 SPAN_MANIFEST: Final = "spanseal.manifest"
+SPAN_GAP: Final = "spanseal.gap"
+SPAN_VALUE: Final = "spanseal.value"
 SPAN_STREAM_REST: Final = "spanseal.stream.rest"
 """What a program read of a stream after the watchdog had ended the call's span, to which it links."""
 SPAN_PROBE: Final = "spanseal.probe"
@@ -247,7 +254,7 @@ CLEAR_KEYS: Final[frozenset[str]] = frozenset({
     USAGE_CACHE_READ_TOKENS, USAGE_CACHE_WRITE_TOKENS, USAGE_ESTIMATED_INPUT_TOKENS, USAGE_ESTIMATED_OUTPUT_TOKENS,
     AGENT_NAME, TOOL_NAME, TOOL_TYPE,
     EVALUATION_NAME, EVALUATION_SCORE_LABEL,
-    RUN_ID, WRITER_ID, SEQ, SAMPLED, MANIFEST, OPEN, RUN_OUTCOME, RUN_PARENT_ID, STEP_NUMBER,
+    RUN_ID, WRITER_ID, SEQ, SAMPLED, MANIFEST, OPEN, GAP_SPANS, GAP_REASONS, GAP_RUN_IDS, RUN_OUTCOME, RUN_PARENT_ID, STEP_NUMBER,
     CONTROL_SEAM, CONTROL_DECISION, CONTROL_POLICY, POLICY_NAME, POLICY_DECISION, POLICY_ROUND,
     VERIFICATION_PIPELINE, VERIFICATION_PASSED, VERIFICATION_CHECKS_RUN, VERIFICATION_CHECKS_FAILED, CHECK_SEVERITY,
     TOOL_FAULT, TOOL_ATTEMPTS, LLM_ATTEMPT, LLM_FORMAT, LLM_STREAM_END, LLM_STREAM_CHUNKS, LLM_RESPONSE_UNRECORDED,

@@ -106,7 +106,7 @@ def test_stream_stopped_early() -> None:
         chunks.close()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - it is a generator
         assert drain(5.0)
         (span,) = exporter.get_finished_spans()
-    assert attributes_of(span)[sc.LLM_STREAM_END] == "abandoned"
+    assert attributes_of(span)[sc.LLM_STREAM_END] == "partial"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,19 +20,21 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind
 
-from spanseal.errors import text_of
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat, wire_format
 from spanseal.telemetry.active import active
 from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.call_record import error_type, record_end
 from spanseal.telemetry.capture.history import Told
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.once import Once
+from spanseal.telemetry.capture.reader import Reader
 from spanseal.telemetry.capture.request import record_request
-from spanseal.telemetry.capture.response import record_response
-from spanseal.telemetry.content.redact import scrubbed
+from spanseal.telemetry.capture.rest import Rest
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import current_attempt, current_conversation
-from spanseal.telemetry.tracing import fail, tracer
+from spanseal.telemetry.same_call import outer_call
+from spanseal.telemetry.tracing import tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,15 @@ class Target:
 
 
 class ModelCall:
-    """The call under way. Made by :func:`begin`; :meth:`settle` must follow on every way out of the client's call."""
+    """The call under way. Made by :func:`begin`; :meth:`settle` must follow on every way out of the client's call.
 
-    def __init__(self, target: Target, model: str) -> None:
+    ``reader`` watches what the program will read a stream with.
+    """
+
+    def __init__(self, target: Target, model: str, reader: Reader | None = None) -> None:
         self.target = target
         self.ambient: BaseException | None = None
+        self.reader = _reader.get() or reader or Reader()
         self.claims = 0
         self._wire: WireFormat = wire_format(target.format)
         self._clock = active().effects.clock
@@ -62,11 +67,12 @@ class ModelCall:
         self._sent = b""
         self._told: Told | None = None
         self._handed_out = False
-        self._ended = False
-        self._lock = threading.Lock()
+        self._open = Once()
         self._pid = os.getpid()
+        self._context = otel_context.get_current()
         self.span: Span = tracer().start_span(
-            f"{sc.OP_CHAT} {model}".rstrip(), kind=SpanKind.CLIENT, attributes=_first(target, model)
+            f"{self._wire.OPERATION} {model}".rstrip(), kind=SpanKind.CLIENT,
+            attributes=_first(target, self._wire, model),
         )
         for name, attributes in _notes.get():
             self.span.add_event(name, attributes)
@@ -78,7 +84,8 @@ class ModelCall:
         self._wire = wire_format(target.format)
         self._attempts.clear()
         self._sent = b""
-        for key, value in _first(target, model).items():
+        self.span.update_name(f"{self._wire.OPERATION} {model}".rstrip())
+        for key, value in _first(target, self._wire, model).items():
             self.span.set_attribute(key, value)
 
     def attempt(self, raw: bytes) -> HttpAttempt:
@@ -106,12 +113,14 @@ class ModelCall:
         self.span.add_event(sc.EVENT_HTTP_ATTEMPT, event)
 
     @guarded
-    def settle(self, error: BaseException | None = None) -> None:
-        """The client's call returned or raised: ends the span, unless a body was handed out to be read."""
+    def settle(self, error: BaseException | None = None, handed: object = None) -> None:
+        """The client's call returned ``handed`` or raised: ends the span, unless that is yet to be read."""
         last = self._last
         if error is not None or last is None or not last.stream or last.end is not None:
             self._finish(error)
             return
+        if handed is not None:
+            self.reader.watch(handed)
         self.ambient = sys.exc_info()[1]
         self._handed_out = True
         open_calls.keep(self)
@@ -120,15 +129,32 @@ class ModelCall:
 
     @guarded
     def body_over(self, attempt: HttpAttempt) -> None:
-        """A body was read or closed; errors of earlier attempts are the retry's business."""
-        if self._handed_out and attempt is self._last:
+        """The reading of a body has ended; errors of earlier attempts are the retry's business.
+
+        Out of garbage collection only queue: a processor may wait for a lock that the interrupted code holds.
+        """
+        if not self._handed_out or attempt is not self._last:
+            return
+        if attempt.end == sc.STREAM_ABANDONED or open_calls.collecting():
+            open_calls.drop(self)
+        else:
             self._finish(None)
 
-    @guarded
-    def body_dropped(self, attempt: HttpAttempt) -> None:
-        """A body was dropped, maybe by garbage collection."""
-        if self._handed_out and attempt is self._last:
-            open_calls.drop(self)
+    def read_on(self, attempt: HttpAttempt) -> Rest:
+        """Bytes come after the span has ended: they go into a span of their own."""
+        return Rest(self.span, self._context, self._wire, self.target.secrets, attempt, self.reader)
+
+    def progress(self) -> tuple[int, bool]:
+        """How often the answer was read, and whether it is being read now."""
+        last = self._last
+        return (0, False) if last is None else (last.reads, last.reading)
+
+    def end_held(self) -> None:
+        """End the span of a call whose answer the program holds without reading it."""
+        last = self._last
+        if last is not None:
+            last.hold()
+        self._finish(None)
 
     def end_dropped(self) -> None:
         """End the span of a call that nobody reads on; its end is the time of the last bytes."""
@@ -139,19 +165,18 @@ class ModelCall:
         return self._attempts[-1] if self._attempts else None
 
     def _finish(self, error: BaseException | None) -> None:
-        with self._lock:
-            if self._ended:
-                return
-            self._ended = True
-        open_calls.forget(self)
         if os.getpid() != self._pid:
+            open_calls.forget(self)
             return  # a child after fork: the parent ends its own span
+        if not self._open.first():
+            return
+        open_calls.forget(self)
         last = self._last
         self._record_end(last, error)
-        dropped = self._handed_out and last is not None and last.end in (None, "abandoned")
-        self.span.end(last.last_ns if dropped and last is not None and last.last_ns else None)
+        late = self._handed_out and last is not None and last.end in (None, sc.STREAM_ABANDONED, sc.STREAM_HELD)
+        self.span.end(last.last_ns if late and last is not None and last.last_ns else None)
         self._attempts.clear()  # they point back here, and hold the bytes
-        self._told = None
+        self._told, self._sent = None, b""
 
     @guarded
     def _record_end(self, last: HttpAttempt | None, error: BaseException | None) -> None:
@@ -159,26 +184,9 @@ class ModelCall:
             return
         if self._told is not None:
             self._told.remember(self.span)
-        cause = error or (last.error if last is not None else None)
-        fault = "" if last is None else self._record_answer(last)
-        if cause is not None:
-            fail(self.span, error_type(cause), scrubbed(_described(cause), self.target.secrets))
-        elif last is not None and last.status is not None and last.status >= 400:
-            text = (last.body() or b"").decode("utf-8", "replace")
-            fail(self.span, str(last.status), scrubbed(text, self.target.secrets))
-        elif fault and last is not None and last.settled_end() in ("complete", "failed"):
-            fail(self.span, sc.ERROR_MALFORMED_RESPONSE, fault)
-
-    def _record_answer(self, last: HttpAttempt) -> str:
-        if last.stream:
-            self.span.set_attribute(sc.LLM_STREAM_END, last.settled_end())
-            if last.first is not None:
-                self.span.set_attribute(sc.RESPONSE_TIME_TO_FIRST_CHUNK, last.first - self._started)
-        body = last.body()
-        if last.status is None or body is None:
-            return ""
-        keys = self.target.secrets
-        return record_response(self.span, self._wire, body, stream=last.is_event_stream, secrets=keys)
+        record_end(
+            self.span, self._wire, last, error, started=self._started, sent=self._sent, secrets=self.target.secrets
+        )
 
 
 @dataclass(slots=True)
@@ -187,13 +195,13 @@ class _Offer:
     taken: bool = False
 
 
-_current: Final[ContextVar[ModelCall | None]] = ContextVar("spanseal_model_call", default=None)
 _offered: Final[ContextVar[_Offer | None]] = ContextVar("spanseal_offered_call", default=None)
 _notes: Final[ContextVar[tuple[tuple[str, Mapping[str, Any]], ...]]] = ContextVar("spanseal_notes", default=())
+_reader: Final[ContextVar[Reader | None]] = ContextVar("spanseal_reader", default=None)
 
 
 @guarded
-def begin(target: Target, model: str, context: Context | None = None) -> ModelCall:
+def begin(target: Target, model: str, context: Context | None = None, reader: Reader | None = None) -> ModelCall:
     """Begin a call; its span is a child of what is current in ``context`` (default: here).
 
     An adapter that has offered its own call gets that one back instead of a second span.
@@ -205,28 +213,10 @@ def begin(target: Target, model: str, context: Context | None = None) -> ModelCa
         return offer.call
     token = None if context is None else otel_context.attach(context)  # the attempt's number is read from it too
     try:
-        return ModelCall(target, model)
+        return ModelCall(target, model, reader)
     finally:
         if token is not None:
             otel_context.detach(token)
-
-
-@contextmanager
-def current(call: ModelCall | None) -> Generator[None]:
-    """``call`` is what attempts inside belong to, and its span is the current one; None hides an outer call."""
-    token = _current.set(call)
-    attached = None if call is None else otel_context.attach(trace.set_span_in_context(call.span))
-    try:
-        yield
-    finally:
-        if attached is not None:
-            otel_context.detach(attached)
-        _reset(_current, token)
-
-
-def current_call() -> ModelCall | None:
-    """The call that an attempt made here belongs to."""
-    return _current.get()
 
 
 @contextmanager
@@ -237,9 +227,18 @@ def offering(call: ModelCall | None) -> Generator[None]:
     try:
         yield
     finally:
-        if attached is not None:
+        if _reset(_offered, token) and attached is not None:
             otel_context.detach(attached)
-        _reset(_offered, token)
+
+
+@contextmanager
+def reading_with(reader: Reader) -> Generator[None]:
+    """The answers of calls begun inside are read with what ``reader`` watches, unless something around that is."""
+    token = _reader.set(_reader.get() or reader)
+    try:
+        yield
+    finally:
+        _reset(_reader, token)
 
 
 @contextmanager
@@ -252,30 +251,22 @@ def noting(*events: tuple[str, Mapping[str, Any]]) -> Generator[None]:
         _reset(_notes, token)
 
 
-def _reset(variable: ContextVar[Any], token: Token[Any]) -> None:
-    with suppress(ValueError):  # a coroutine that is closed from elsewhere leaves in another context
+def _reset(variable: ContextVar[Any], token: Token[Any]) -> bool:
+    """False where a coroutine is closed from elsewhere, in another context: there is nothing to take back there."""
+    try:
         variable.reset(token)
+    except ValueError:
+        return False
+    return True
 
 
-def error_type(error: BaseException) -> str:
-    """The convention's ``error.type``: the HTTP status where the error has one, else the exception's class name."""
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int) and status >= 400:
-        return str(status)
-    return type(error).__qualname__
-
-
-def _described(error: BaseException) -> str:
-    cause = "" if error.__cause__ is None else text_of(error.__cause__)
-    return f"{text_of(error)} ({cause})" if cause else text_of(error)
-
-
-def _first(target: Target, model: str) -> dict[str, Any]:
+def _first(target: Target, wire: WireFormat, model: str) -> dict[str, Any]:
     """The attributes that samplers look at come first."""
     attributes: dict[str, Any] = {
-        sc.OPERATION_NAME: sc.OP_CHAT, sc.PROVIDER_NAME: target.provider, sc.REQUEST_MODEL: model,
+        sc.OPERATION_NAME: wire.OPERATION, sc.PROVIDER_NAME: target.provider, sc.REQUEST_MODEL: model,
         sc.SERVER_ADDRESS: target.address, sc.SERVER_PORT: target.port,
         sc.CONVERSATION_ID: current_conversation(),
         sc.LLM_FORMAT: target.format, sc.LLM_ATTEMPT: current_attempt(), sc.CAPTURE_MODE: active().capture,
+        sc.LLM_SAME_CALL: outer_call(),
     }
     return {key: value for key, value in attributes.items() if value is not None and value != ""}

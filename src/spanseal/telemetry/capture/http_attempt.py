@@ -1,6 +1,7 @@
-"""One HTTP attempt of a model call: collects the bytes as they come and knows how they ended.
+"""One HTTP attempt of a model call: collects the bytes as they come and knows how their reading ended.
 
-The tee (``response_tee``) reports to it; the call (``call``) reads it. May import guard, decode_body, the wire's JSON.
+The tee (``response_tee``) reports to it; the call (``call``, or ``rest`` where the call's span has ended before) reads
+it. What a chunk costs does not depend on how many came before. May import guard, once and reader.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal, Protocol, TypeAlias
 
 from spanseal.effects import Clock
-from spanseal.genai.wire_json import loads_fast
-from spanseal.telemetry.capture.decode_body import decoded
+from spanseal.genai import semconv as sc
+from spanseal.telemetry.capture.once import Once
+from spanseal.telemetry.capture.reader import Reader
 from spanseal.telemetry.guard import guarded
 
-End: TypeAlias = Literal["complete", "partial", "failed", "abandoned"]
-"""complete: read to the end. partial: closed early, or cancelled. failed: the provider or the wire broke it.
-abandoned: dropped without being closed, or the process ended."""
+End: TypeAlias = Literal["complete", "partial", "failed", "abandoned", "held"]
+"""complete: the whole answer was read. partial: closed early by the program, or cancelled. failed: the provider or the
+wire broke it. abandoned: dropped without being closed. held: neither read nor closed nor dropped until the process
+ended or the watchdog came."""
 
 _READERS: Final = frozenset({"openai._streaming", "ollama._client"})
 """The modules that read a body for the program: an exception that passed through them is not the program's own."""
@@ -24,10 +27,12 @@ _STOPS: Final = (KeyboardInterrupt, SystemExit)
 
 
 class AttemptedCall(Protocol):
-    """The call that an attempt belongs to (``call.ModelCall``)."""
+    """The call that an attempt belongs to (``call.ModelCall``, ``rest.Rest``)."""
 
     ambient: BaseException | None
     """What the program was handling already when the call returned."""
+    reader: Reader
+    """What the program reads the answer with."""
 
     def note(self, attempt: HttpAttempt, error: BaseException | None = None) -> object:
         """The attempt was answered, or failed without an answer."""
@@ -38,129 +43,129 @@ class AttemptedCall(Protocol):
         ...
 
     def body_over(self, attempt: HttpAttempt) -> object:
-        """The body was read or closed."""
+        """The reading has ended, for whatever reason; maybe in garbage collection."""
         ...
 
-    def body_dropped(self, attempt: HttpAttempt) -> object:
-        """The body was dropped, maybe by garbage collection: only queue."""
+    def read_on(self, attempt: HttpAttempt) -> AttemptedCall:
+        """Bytes come after the watchdog has ended the span: what takes them from here."""
         ...
 
 
 class HttpAttempt:
-    """The bytes of one attempt. ``end`` is None while it is under way; ``error`` what broke it."""
+    """The bytes of one attempt. ``end`` is None while it is under way; ``error`` what broke it.
+
+    ``reads`` counts the chunks, ``reading`` says that the program waits for one now. ``instead`` gives a body where no
+    bytes pass (an adapter of the user's own). ``told`` is how many texts of the stream a span has told already.
+    """
 
     def __init__(self, call: AttemptedCall, number: int, clock: Clock) -> None:
         self.call = call
         self.number = number
         self.status: int | None = None
         self.stream = False
-        self.chunks: list[bytes] = []
         self.first: float | None = None
         self.last_ns = 0
         self.end: End | None = None
         self.error: BaseException | None = None
-        self._encoding = ""
-        self._type = ""
+        self.reads = 0
+        self.reading = False
+        self.instead: Callable[[], bytes] | None = None
+        self.told = 0
+        self.encoding = ""
+        self.content_type = ""
+        self._body = bytearray()
+        self._undecided = Once()
         self._clock = clock
 
     def answered(self, status: int, headers: Mapping[str, str], *, stream: bool) -> None:
         """The head of an answer is there; ``stream`` says that the caller reads the body itself."""
         self.status = status
         self.stream = stream
-        self._encoding = headers.get("content-encoding", "")
-        self._type = headers.get("content-type", "")
+        self.encoding = headers.get("content-encoding", "")
+        self.content_type = headers.get("content-type", "")
 
     @guarded
     def whole(self, data: bytes) -> None:
         """The body was there before anyone read it (a transport in process)."""
         if self.end is None:
-            self.chunks = [data]
-            self._encoding = ""  # such a body is decoded already
-            self._over("complete", None, self.call.body_over)
+            self._body = bytearray(data)
+            self.encoding = ""  # such a body is decoded already
+            self._over(sc.STREAM_COMPLETE)
 
     @guarded
     def chunk(self, data: bytes) -> None:
         """The next bytes of the body."""
-        if self.first is None:
+        if self.end == sc.STREAM_HELD:
+            self.read_on()
+        if self.first is None and not _only_comments(data):
             self.first = self._clock.monotonic()
         self.last_ns = self._clock.time_ns()
-        self.chunks.append(data)
+        self.reads += 1
+        self._body += data
 
     @guarded
     def eof(self) -> None:
         """The body was read to its end."""
-        self._over("complete", None, self.call.body_over)
+        self._over(sc.STREAM_COMPLETE)
 
     @guarded
     def broke(self, error: BaseException) -> None:
-        """Reading the body raised ``error``."""
-        if self._saw_done():  # the client drains what follows the answer, and gives up on it when it likes
-            self._over("complete", None, self.call.body_over)
+        """Reading the body raised ``error``. (After the end mark that is no fault: the record looks for the mark.)"""
+        if isinstance(error, GeneratorExit):
+            self._over(self._stopped())
             return
         stopped = isinstance(error, _STOPS) or type(error).__name__ == "CancelledError"
-        self._over("partial" if stopped else "failed", error, self.call.body_over)
+        self._over(sc.STREAM_PARTIAL if stopped else sc.STREAM_FAILED, error)
 
     @guarded
     def closed(self) -> None:
-        """The body was closed before its end; whoever closed it may be handling an exception.
-
-        A ``GeneratorExit`` may come out of garbage collection, in the middle of anything: then only queue.
-        """
+        """The body was closed before its end; whoever closed it may be handling an exception."""
         error = sys.exc_info()[1]
         if error is None or error is self.call.ambient:
-            self._over("complete" if self._saw_done() else "partial", None, self.call.body_over)
+            self._over(sc.STREAM_PARTIAL)
         elif isinstance(error, GeneratorExit):
-            self._over("abandoned", None, self.call.body_dropped)
+            self._over(self._stopped())
         elif _raised_by_client(error):
-            self._over("failed", error, self.call.body_over)
+            self._over(sc.STREAM_FAILED, error)
         else:
-            cancelled = type(error).__name__ == "CancelledError"
-            self._over("partial", error if cancelled else None, self.call.body_over)
+            self._over(sc.STREAM_PARTIAL, error if type(error).__name__ == "CancelledError" else None)
 
     @guarded
     def dropped(self) -> None:
-        """Nobody will read the rest: called from garbage collection, so only queue."""
-        self._over("abandoned", None, self.call.body_dropped)
+        """Nobody will read the rest: called from garbage collection."""
+        self._over(sc.STREAM_ABANDONED)
 
-    def settled_end(self) -> End:
-        """How it ended, with the end mark of an event stream taken into account."""
-        if self.end == "abandoned" and self._saw_done():
-            return "complete"
-        return self.end or "abandoned"
+    def hold(self) -> None:
+        """Nobody has read for long, or the process ends. Tells the call nothing: it is the caller."""
+        if self._undecided.first():
+            self.end = sc.STREAM_HELD
 
-    def body(self) -> bytes | None:
-        """The body so far, decoded; None where its encoding is not known."""
-        return decoded(b"".join(self.chunks), self._encoding)
+    @guarded
+    def read_on(self) -> None:
+        """The program goes on with a body whose span has ended as held."""
+        self.call = self.call.read_on(self)
+        self.end = None
+        self._undecided = Once()
 
     @property
-    def is_event_stream(self) -> bool:
-        """Whether the answer really is a stream; an error page or plain JSON is not, though a stream was asked for.
+    def raw(self) -> bytes:
+        """The bytes so far, as they came."""
+        if not self._body and self.instead is not None:
+            return self.instead()
+        return bytes(self._body)
 
-        Some servers call a stream ``application/json``: then it is one unless the body is one JSON document.
-        """
-        if not self.stream or "text/html" in self._type or (self.status or 0) >= 400:
-            return False
-        if "application/json" not in self._type:
-            return True
-        body = self.body()
-        return bool(body) and not _is_json(body)
+    def _stopped(self) -> End:
+        return sc.STREAM_PARTIAL if self.call.reader.held else sc.STREAM_ABANDONED
 
-    def _saw_done(self) -> bool:
-        body = self.body() if self.stream else None
-        return body is not None and b"[DONE]" in body[-64:]
-
-    def _over(self, end: End, error: BaseException | None, tell: Callable[[HttpAttempt], object]) -> None:
-        if self.end is None:
+    def _over(self, end: End, error: BaseException | None = None) -> None:
+        if self._undecided.first():
             self.end, self.error = end, error
-            tell(self)
+            self.call.body_over(self)
 
 
-def _is_json(body: bytes | None) -> bool:
-    try:
-        loads_fast(body or b"")
-    except ValueError:
-        return False
-    return True
+def _only_comments(data: bytes) -> bool:
+    """Blank lines and comments of an event stream, by which servers keep a connection alive: nothing was told yet."""
+    return all(not line or line.startswith(b":") for line in data.splitlines())
 
 
 def _raised_by_client(error: BaseException) -> bool:

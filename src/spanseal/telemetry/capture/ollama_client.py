@@ -19,6 +19,7 @@ from spanseal.genai.wire import route
 from spanseal.telemetry.capture.call import ModelCall, Target, begin
 from spanseal.telemetry.capture.class_swap import is_swapped, swap
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.reader import Reader
 from spanseal.telemetry.capture.request import model_of
 from spanseal.telemetry.capture.sending import asend_once, body_of, is_librarys, port_of, send_once
 from spanseal.telemetry.capture.under_way import enter, leave
@@ -34,6 +35,7 @@ class _Called:
     form: str
     model: str
     context: Context
+    reader: Reader
 
 
 def swap_client(client: Any, *, asynchronous: bool) -> None:
@@ -54,26 +56,32 @@ def _swap_http(client: Any, asynchronous: bool) -> bool:
 
 def _sync_methods(base: Any) -> dict[str, Any]:
     def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return base._request(self, *args, **(_carrying(self, args, kwargs, False) or kwargs))
+        reader = Reader()
+        kwargs = _carrying(self, args, kwargs, reader, False) or kwargs
+        return reader.watch(base._request(self, *args, **kwargs))
 
     return {"_request": _request}
 
 
 def _async_methods(base: Any) -> dict[str, Any]:
     async def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return await base._request(self, *args, **(_carrying(self, args, kwargs, True) or kwargs))
+        reader = Reader()
+        kwargs = _carrying(self, args, kwargs, reader, True) or kwargs
+        return reader.watch(await base._request(self, *args, **kwargs))
 
     return {"_request": _request}
 
 
 @guarded
-def _carrying(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any], asynchronous: bool) -> dict[str, Any] | None:
+def _carrying(
+    client: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reader: Reader, asynchronous: bool
+) -> dict[str, Any] | None:
     method = kwargs["method"] if "method" in kwargs else args[1]
     url = kwargs["url"] if "url" in kwargs else args[-1]
     form = route("ollama", method, str(url))
     if form is None or not _swap_http(client, asynchronous):
         return None
-    called = _Called(form, model_of(kwargs.get("json")), otel_context.get_current())
+    called = _Called(form, model_of(kwargs.get("json")), otel_context.get_current(), reader)
     return {**kwargs, "extensions": {**(kwargs.get("extensions") or {}), _CALLED: called}}
 
 
@@ -135,7 +143,7 @@ def _begin(request: Any) -> ModelCall | None:
     url = request.url
     key = request.headers.get("authorization", "").removeprefix("Bearer ")
     target = Target(called.form, ollama_chat.PROVIDER, url.host, port_of(url), (key,))
-    return begin(target, called.model, called.context)
+    return begin(target, called.model, called.context, called.reader)
 
 
 @guarded

@@ -1,25 +1,40 @@
 """Model calls whose answer is still being read: none is lost when it is dropped, forgotten, or the process ends.
 
 From garbage collection a span must not be ended (a processor may hold the very lock it would take), so the call is put
-into a queue that takes no lock and a thread ends it. Calls that are still open when the interpreter exits are ended
-there, before the provider's own exit handler, which was registered earlier. After a fork the child leaves the
-parent's calls alone. May import guard.
+into a queue that takes no lock and a thread ends it. The same thread is the watchdog: what is held but not read for
+``stream_idle_seconds`` is ended as held. Calls that are still open when the interpreter exits are ended there, before
+the provider's own exit handler, which was registered earlier. After a fork the child leaves the parent's calls alone.
+May import active, guard and tracing.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import threading
 import time
-from queue import SimpleQueue
-from typing import Final, Protocol
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Protocol
 
+from spanseal.telemetry.active import active
 from spanseal.telemetry.guard import guarded
+from spanseal.telemetry.tracing import tracer
+
+_SELDOM: Final = 30.0
+_EXIT_SECONDS: Final = 5.0
 
 
 class OpenCall(Protocol):
     """What is kept here."""
+
+    def progress(self) -> tuple[int, bool]:
+        """How often the program has read, and whether it is waiting for bytes now."""
+        ...
+
+    def end_held(self) -> None:
+        """End the span of a call whose answer the program holds without reading it."""
+        ...
 
     def end_dropped(self) -> None:
         """End the span of a call whose answer nobody reads any more."""
@@ -33,29 +48,58 @@ class _OpenCalls:
     def reset(self) -> None:
         self.pid = os.getpid()
         self.calls: dict[int, OpenCall] = {}
+        self.seen: dict[int, tuple[int, float]] = {}
         self.queue: SimpleQueue[OpenCall | threading.Event] = SimpleQueue()
         self.worker: threading.Thread | None = None
+        self.idle = 0.0
+        self.exiting = False
 
     def keep(self, call: OpenCall) -> None:
-        self._renew()
-        self.calls[id(call)] = call
-        if self.worker is None or not self.worker.is_alive():
-            # here and not when something is dropped: a thread cannot be started out of garbage collection
-            self.worker = threading.Thread(target=self._work, name="spanseal-open-calls", daemon=True)
-            self.worker.start()
-
-    def _renew(self) -> None:
         if self.pid != os.getpid():
             self.reset()
+        self.calls[id(call)] = call
+        if self.exiting:
+            return
+        idle = active().stream_idle_seconds
+        if self.worker is None or not self.worker.is_alive():
+            # here and not when something is dropped: a thread cannot be started out of garbage collection
+            self.idle = idle
+            self.worker = threading.Thread(target=self._work, name="spanseal-open-calls", daemon=True)
+            self.worker.start()
+        elif idle != self.idle:
+            self.idle = idle
+            self.queue.put(threading.Event())  # wakes it
 
     def _work(self) -> None:
-        queue = self.queue
+        queue, looked = self.queue, 0.0
         while True:
-            item = queue.get()
+            often = min(_SELDOM, self.idle / 4) if self.idle > 0 else _SELDOM
+            try:
+                item = queue.get(timeout=often)
+            except Empty:
+                item = None
             if isinstance(item, threading.Event):
                 item.set()
-            else:
+            elif item is not None:
                 _end(item)
+            del item  # while it waits it must not keep a call alive
+            if time.monotonic() - looked >= often:
+                looked = time.monotonic()
+                self.watch(looked)
+
+    @guarded
+    def watch(self, now: float) -> None:
+        """End what has not been read for too long: counted in looks, so that a chunk costs no look at a clock."""
+        seen, self.seen = self.seen, {}
+        for key, call in list(self.calls.items()):
+            reads, reading = call.progress()
+            before, since = seen.get(key, (-1, now))
+            if reading or reads != before:
+                since = now
+            if self.idle > 0 and now - since >= self.idle:
+                _end_held(call)
+            else:
+                self.seen[key] = (reads, since)
 
 
 @guarded
@@ -63,15 +107,25 @@ def _end(call: OpenCall) -> None:
     call.end_dropped()
 
 
+@guarded
+def _end_held(call: OpenCall) -> None:
+    call.end_held()
+
+
 _OPEN: Final = _OpenCalls()
-_REGISTERED: list[bool] = []
+_registered: list[Any] = []
+_collectors: Final[set[int]] = set()
 
 
 def keep(call: OpenCall) -> None:
     """Remember a call whose answer was handed out to be read."""
-    if not _REGISTERED:
-        _REGISTERED.append(True)
+    provider = tracer()
+    if not _registered:
+        gc.callbacks.append(_collector)
+    if not _registered or _registered[0] is not provider:  # a newer provider's exit handler runs before ours
+        atexit.unregister(_at_exit)
         atexit.register(_at_exit)
+        _registered[:] = [provider]
     _OPEN.keep(call)
 
 
@@ -85,6 +139,14 @@ def drop(call: OpenCall) -> None:
     _OPEN.queue.put(call)
 
 
+def collecting() -> bool:
+    """Whether this thread is in the middle of garbage collection, where nothing may wait for a lock.
+
+    A program's own ``__del__`` may close a stream there.
+    """
+    return threading.get_ident() in _collectors
+
+
 def drain(timeout: float = 1.0) -> bool:
     """Wait until what was dropped so far has ended; false when that took longer than ``timeout`` seconds."""
     worker = _OPEN.worker
@@ -95,12 +157,26 @@ def drain(timeout: float = 1.0) -> bool:
     return mark.wait(timeout)
 
 
-def _at_exit() -> None:
-    drain(timeout=5.0)
+def end_all(timeout: float = _EXIT_SECONDS) -> None:
+    """End whatever is open now, as held: telemetry is being switched off, or the process ends."""
+    drain(timeout)
     if _OPEN.pid != os.getpid():
         return
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + timeout
     for call in list(_OPEN.calls.values()):
         if time.monotonic() > deadline:
             return
-        _end(call)
+        _end_held(call)
+
+
+def _collector(phase: str, info: dict[str, int]) -> None:
+    del info
+    if phase == "start":
+        _collectors.add(threading.get_ident())
+    else:
+        _collectors.discard(threading.get_ident())
+
+
+def _at_exit() -> None:
+    _OPEN.exiting = True
+    end_all()

@@ -43,7 +43,7 @@ def _sync_methods(base: Any) -> dict[str, Any]:
             raise
         leave(entered)
         if call is not None:
-            call.settle()
+            call.settle(handed=result)
         return result
 
     def _send_request(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -70,7 +70,7 @@ def _async_methods(base: Any) -> dict[str, Any]:
             raise
         leave(entered)
         if call is not None:
-            call.settle()
+            call.settle(handed=result)
         return result
 
     async def _send_request(self: Any, *args: Any, **kwargs: Any) -> Any:

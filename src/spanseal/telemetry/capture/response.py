@@ -1,57 +1,144 @@
-"""What a chat span says about its answer, from the bytes that came back. May import genai, content and redact."""
+"""What came back for a model call, read once from the bytes, and what its span says about it.
+
+May import genai, http_attempt, decode_body, estimate, content and redact.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
 from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, render
+from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast, render
+from spanseal.telemetry.capture.decode_body import decoded
+from spanseal.telemetry.capture.estimate import estimated_usage
+from spanseal.telemetry.capture.http_attempt import HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.redact import without_keys
 
+_DONE: Final = "[DONE]"
+_LAST: Final = frozenset({"response.completed", "response.incomplete"})
 
-def record_response(
-    span: Span, wire: WireFormat, data: bytes, *, stream: bool, secrets: tuple[str, ...] = ()
-) -> str:
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``data``: the body, decoded, without the client's keys; None where it cannot be decoded. ``texts``: those of the
+    stream's chunks, an unfinished one last; None where the body is one document. ``finished``: the stream's end mark
+    has come. ``tail``: the bytes of a character that was cut."""
+
+    size: int
+    data: bytes | None
+    texts: Sequence[str] | None = None
+    finished: bool = False
+    tail: bytes = b""
+
+
+def read_answer(wire: WireFormat, attempt: HttpAttempt, secrets: tuple[str, ...] = ()) -> Answer:
+    """The answer as far as it came."""
+    raw = attempt.raw
+    data = decoded(raw, attempt.encoding)
+    if data is None:
+        return Answer(len(raw), None)
+    size, data = len(data), without_keys(data, secrets)
+    if not _is_stream(attempt, data):
+        return Answer(size, data)
+    data, tail = _cut_character(data)
+    texts, rest = wire.split_stream(data)
+    if rest:
+        texts.append(rest)
+    return Answer(size, data, texts, _finished(texts), tail)
+
+
+def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, sent: bytes) -> str:
     """Set every response attribute and return what is wrong with the answer, in words; empty if nothing is.
 
-    ``stream`` says that the bytes are an event stream or JSON lines; a cut one gives what had arrived.
+    ``sent`` is the request, for an estimate where the provider tells no counts; empty for none.
     """
-    span.set_attribute(sc.LLM_RESPONSE_BYTES, len(data))
-    data = without_keys(data, secrets)
-    texts: list[str] = []
-    if stream:
-        texts, rest = wire.split_stream(data)
-        if rest:
-            texts.append(rest)
-        span.set_attribute(sc.LLM_STREAM_CHUNKS, len(texts))
-        set_content(span, sc.LLM_RESPONSE_BODY, render(texts))
-        body: Any = _assembled(wire, texts)
+    span.set_attribute(sc.LLM_RESPONSE_BYTES, answer.size)
+    if answer.data is None:
+        span.set_attribute(sc.LLM_RESPONSE_UNRECORDED, f"content-encoding {encoding[:40]} cannot be decoded here")
+        return ""
+    if answer.texts is None:
+        set_content(span, sc.LLM_RESPONSE_BODY, answer.data.decode("utf-8", "replace"))
+        body = parsed(answer.data)
     else:
-        set_content(span, sc.LLM_RESPONSE_BODY, data.decode("utf-8", "replace"))
-        body = _parsed(data)
+        record_texts(span, answer.texts, answer.tail)
+        body = _assembled(wire, answer.texts)
     if not is_map(body):
         return wire.fault_of(body)
-    for key, value in wire.response_attributes(body).items():
+    told, messages = wire.response_attributes(body), wire.output_messages(body)
+    for key, value in told.items():
         span.set_attribute(key, value)
-    messages = wire.output_messages(body)
     if messages:
         set_content(span, sc.OUTPUT_MESSAGES, render(messages))
-    return wire.fault_of(body) or (wire.cut_short(texts, body) if stream else "")
+    if sent and answer.size and not body.get("error"):
+        for key, value in estimated_usage(wire, sent, told, messages).items():
+            span.set_attribute(key, value)
+    return wire.fault_of(body) or ("" if answer.texts is None else wire.cut_short(answer.texts, body))
 
 
-def _assembled(wire: WireFormat, texts: list[str]) -> JsonObject:
-    stream = wire.StreamAssembler()
-    for text in texts:
-        stream.feed(as_map(_parsed(text)))
-    return stream.body()
+def record_texts(span: Span, texts: Sequence[str], tail: bytes) -> None:
+    """Set the texts of a stream's chunks, in order, word for word."""
+    span.set_attribute(sc.LLM_STREAM_CHUNKS, len(texts))
+    set_content(span, sc.LLM_RESPONSE_BODY, render(texts))
+    if tail:
+        set_content(span, sc.LLM_RESPONSE_TAIL, tail.hex())
 
 
-def _parsed(data: bytes | str) -> Any:
+def parsed(data: bytes | str) -> Any:
+    """The JSON value; None for what is no JSON."""
     try:
         return loads(data)
     except ValueError:
         return None
+
+
+def _is_stream(attempt: HttpAttempt, data: bytes) -> bool:
+    """Whether the answer really is a stream; an error page or plain JSON is not, though a stream was asked for.
+
+    Some servers call a stream ``application/json``: then it is one unless the body is one JSON document.
+    """
+    kind = attempt.content_type
+    if not attempt.stream or "text/html" in kind or (attempt.status or 0) >= 400:
+        return False
+    if "application/json" not in kind:
+        return True
+    try:
+        loads_fast(data)
+    except ValueError:
+        return bool(data)
+    return False
+
+
+def _finished(texts: Sequence[str]) -> bool:
+    if _DONE in texts[-2:]:
+        return True
+    last: JsonObject = as_map(parsed(texts[-1])) if texts else {}
+    return last.get("done") is True or last.get("type") in _LAST
+
+
+def _assembled(wire: WireFormat, texts: Sequence[str]) -> JsonObject:
+    stream = wire.StreamAssembler()
+    for text in texts:
+        stream.feed(as_map(parsed(text)))
+    return stream.body()
+
+
+def _cut_character(data: bytes) -> tuple[bytes, bytes]:
+    """``data`` without an unfinished UTF-8 character at its end, and the bytes of that.
+
+    >>> _cut_character("grün".encode()[:3])
+    (b'gr', b'\\xc3')
+    """
+    for back in range(1, min(4, len(data) + 1)):
+        lead = data[-back]
+        if lead >= 0xC0:
+            length = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+            return (data[:-back], data[-back:]) if length > back else (data, b"")
+        if lead < 0x80:
+            break
+    return data, b""

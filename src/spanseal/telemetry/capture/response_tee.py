@@ -92,16 +92,20 @@ class _SyncReader:
         return self
 
     def __next__(self) -> bytes:
+        attempt = self._attempt
+        attempt.reading = True
         try:
             data = next(self._source)
         except StopIteration:
-            self._attempt.eof()
+            attempt.eof()
             raise
         except BaseException as error:
-            self._attempt.broke(error)
+            attempt.broke(error)
             raise
+        finally:
+            attempt.reading = False
         if self._keep:
-            self._attempt.chunk(data)
+            attempt.chunk(data)
         return data
 
     def close(self) -> None:
@@ -136,14 +140,18 @@ class _AsyncReader:
             await close()
 
     async def _reported(self, step: Any) -> bytes:
+        attempt = self._attempt
+        attempt.reading = True
         try:
             data: bytes = await step
         except StopAsyncIteration:
-            self._attempt.eof()
+            attempt.eof()
             raise
         except BaseException as error:
-            self._attempt.broke(error)
+            attempt.broke(error)
             raise
+        finally:
+            attempt.reading = False
         if self._keep:
-            self._attempt.chunk(data)
+            attempt.chunk(data)
         return data
