@@ -20,7 +20,7 @@ from spanseal import settings
 from spanseal.cli.failed import failure_document, wants_json
 from spanseal.errors import BadStoreError, SpansealError
 
-COMMANDS: Final = ("demo", "keygen", "seal", "serve", "verify", "runs", "show")
+COMMANDS: Final = ("demo", "keygen", "seal", "serve", "verify", "runs", "show", "doctor")
 _INTERRUPTED, _PIPE_CLOSED = 130, 141
 
 

@@ -15,11 +15,13 @@ from spanseal.settings.load import (
     load_settings,
     redact_classes,
 )
+from spanseal.settings.otlp_signals import SignalVariables
 from spanseal.settings.otlp_variables import traces_url
 from spanseal.settings.value import Value
 from spanseal.settings.variables import (
     capture_variables,
     debug,
+    expanded,
     heads_file,
     openai_api_key,
     sealer_token,
@@ -31,10 +33,12 @@ __all__ = [
     "DEFAULT_REDACT_KEYS",
     "Durability",
     "Settings",
+    "SignalVariables",
     "SpoolFull",
     "Value",
     "capture_variables",
     "debug",
+    "expanded",
     "heads_file",
     "load_settings",
     "openai_api_key",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from spanseal.errors import SettingsError
+from spanseal.settings.otlp_signals import SignalVariables, signal_variables
 from spanseal.settings.otlp_variables import from_opentelemetry, resource_name
 from spanseal.settings.value import Value
 
@@ -74,6 +75,8 @@ class Settings:
     events: bool | None = None
     content_on_events: bool = False
     semconv_opt_in: frozenset[str] = frozenset()
+    metric_variables: SignalVariables = SignalVariables()
+    log_variables: SignalVariables = SignalVariables()
 
 
 def load_settings(environ: Mapping[str, str] | None = None, file: str | Path | None = None) -> Settings:
@@ -105,6 +108,8 @@ def load_settings(environ: Mapping[str, str] | None = None, file: str | Path | N
         threads=values["threads"].boolean() if "threads" in values else True,
         **_of_export(values),
         **_of_content(values),
+        metric_variables=signal_variables(env, "METRICS"),
+        log_variables=signal_variables(env, "LOGS"),
         **from_opentelemetry(env, values.get("events")),
     )
 

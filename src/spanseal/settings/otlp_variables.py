@@ -69,7 +69,7 @@ def traces_url(base: str, place: str) -> str:
     >>> traces_url("http://localhost:4318", "export")
     'http://localhost:4318/v1/traces'
     """
-    _checked(base, place)
+    checked(base, place)
     stripped = base.rstrip("/")
     return stripped if stripped.endswith("/v1/traces") else stripped + "/v1/traces"
 
@@ -77,17 +77,19 @@ def traces_url(base: str, place: str) -> str:
 def endpoint_of(env: Mapping[str, str]) -> str | None:
     """Where the standard variables send traces (OTLP exporter specification, "Endpoint URLs for OTLP/HTTP")."""
     own = env.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+    if env.get("OTEL_TRACES_EXPORTER", "").strip() == "none":
+        return None
     if own:
-        return _checked(own, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+        return checked(own, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     base = env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
     if base:
-        return _checked(base, "OTEL_EXPORTER_OTLP_ENDPOINT").rstrip("/") + "/v1/traces"
+        return checked(base, "OTEL_EXPORTER_OTLP_ENDPOINT").rstrip("/") + "/v1/traces"
     return None
 
 
-def headers_of(env: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def headers_of(env: Mapping[str, str], signal: str = "TRACES") -> tuple[tuple[str, str], ...]:
     """The headers that the standard variables ask for (W3C baggage form: ``a=b,c=d``, percent-encoded)."""
-    for name in ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"):
+    for name in (f"OTEL_EXPORTER_OTLP_{signal}_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"):
         if env.get(name):
             return tuple(_header(item, name) for item in env[name].split(",") if item.strip())
     return ()
@@ -123,7 +125,8 @@ def _header(item: str, place: str) -> tuple[str, str]:
     return name, content
 
 
-def _checked(url: str, place: str) -> str:
+def checked(url: str, place: str) -> str:
+    """``url`` itself; raises SettingsError for what is no http(s) URL."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -6,6 +6,7 @@ May import the standard library only.
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,8 @@ GENAI_CAPTURE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The conventions' own switch for content."""
 GENAI_EMIT_EVENT: Final = "OTEL_INSTRUMENTATION_GENAI_EMIT_EVENT"
 """Their switch for events as log records."""
+
+_REFERENCE: Final = re.compile(r"\$\$|\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
 
 def state_dir() -> Path:
@@ -42,6 +45,24 @@ def sealer_token() -> str | None:
 def openai_api_key() -> str | None:
     """The key for OpenAI and compatible servers: ``OPENAI_API_KEY``; empty counts as not set."""
     return os.environ.get("OPENAI_API_KEY") or None
+
+
+def expanded(text: str) -> tuple[str, tuple[str, ...]]:
+    """``text`` with ``${NAME}``, ``${env:NAME}`` and ``${env:NAME:-default}`` replaced, as a collector does.
+
+    Returns also the names of variables that are not set and have no default; they become empty. ``$$`` is a dollar.
+    """
+    unset: list[str] = []
+
+    def value(found: re.Match[str]) -> str:
+        if found.group() == "$$":
+            return "$"
+        given = os.environ.get(found["name"])
+        if given is None and found["default"] is None:
+            unset.append(found["name"])
+        return (found["default"] or "") if given is None else given
+
+    return _REFERENCE.sub(value, text), tuple(unset)
 
 
 def capture_variables() -> tuple[str | None, ...]:
