@@ -23,7 +23,7 @@ LAYERS: tuple[frozenset[str], ...] = tuple(
     frozenset(names.split())
     for names in (
         "cli",
-        "demo",
+        "demo doctor",
         "testing",
         "evaluation",
         "rerun",
