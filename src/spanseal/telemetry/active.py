@@ -1,23 +1,44 @@
 """What is switched on in this process: capture mode, effects, ledger. Read by everything here, set by configure.
 
-May import the settings, records, ``content.redact`` and the OpenTelemetry API only, so that any module of this folder
+May import the settings, records, ``content.redactor`` and the OpenTelemetry API only, so that any module of this folder
 can import it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
-from opentelemetry.trace import Span, TracerProvider
+from opentelemetry.trace import Span, SpanContext, TracerProvider
 
 from spanseal.effects import Effects
 from spanseal.records.history import Bases
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
-from spanseal.telemetry.content.redact import Redactor
+from spanseal.telemetry.content.redactor import Redactor
 
 Capture: TypeAlias = Literal["off", "full"]
 History: TypeAlias = Literal["full", "delta"]
+
+
+class Signals(Protocol):
+    """What is told beside spans: numbers and events (``signals.signals``)."""
+
+    def ended(self, span: Any) -> None:
+        """Measure a span that the SDK has ended, and emit its events."""
+        ...
+
+    def chunks(self, span: SpanContext, attributes: Mapping[str, Any], gaps: list[float]) -> None:
+        """The seconds between the chunks of a stream."""
+        ...
+
+    def keep(self, span: Span, key: str, text: str) -> None:
+        """Content for the event of a span that does not carry it itself."""
+        ...
+
+    def emit(self, name: str, attributes: Mapping[str, Any], where: SpanContext) -> None:
+        """An event of the span at ``where``."""
+        ...
 
 
 class Ledger(Protocol):
@@ -48,7 +69,8 @@ class Active:
     spans are not numbered. ``max_value_bytes`` bounds one content value, in bytes of UTF-8. ``history`` is ``full``, or
     ``delta``: inside a run a call records only the messages that are new since an earlier one. ``redactor`` masks every
     text before it is recorded. ``stream_idle_seconds`` ends a stream that is held but not read (0: never). ``events``
-    says that the conventions' events are emitted as log records too, ``content_on_events`` that those carry content.
+    says that the conventions' events are emitted as log records too, ``content_on_events`` that those carry content;
+    ``signals`` None means that only the application's own meter and logger providers hear of anything.
     """
 
     capture: Capture = "off"
@@ -62,6 +84,7 @@ class Active:
     stream_idle_seconds: float = 600.0
     events: bool = False
     content_on_events: bool = False
+    signals: Signals | None = None
 
 
 class _Holder:

@@ -18,7 +18,7 @@ from spanseal.effects import Effects
 from spanseal.errors import SettingsError
 from spanseal.settings import Durability, Settings, redact_classes, traces_url
 from spanseal.telemetry.active import Capture, History
-from spanseal.telemetry.content.redact import Redactor
+from spanseal.telemetry.content.redactor import Redactor
 
 Redact: TypeAlias = Sequence[str | Callable[[str], str]]
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:[0-9]{1,5}(/.*)?")

@@ -37,6 +37,9 @@ def set_content(span: Span, key: str, value: Any, *, masked: bool = False) -> No
     try:
         current = active()
         if current.capture != "full" or not span.is_recording():
+            if current.content_on_events and current.signals is not None and span.is_recording():
+                text = value if isinstance(value, str) else to_json(value)
+                current.signals.keep(span, key, text if masked else plain_text(text))
             return
         text = value if isinstance(value, str) else to_json(value)
         span.set_attribute(key, _bounded(text if masked else plain_text(text), current.max_value_bytes))

@@ -131,7 +131,7 @@ def test_secrets_are_masked_and_json_stays_json(secret: str, name: str) -> None:
     text = json.dumps([{"said": "mine"}]).replace("mine", f'it is {secret}", \\"quoted\\"'.replace('", ', ", "))
     masked = redact(text)
     assert secret not in masked
-    length = len(secret)
+    length = len(json.loads(f'"{secret}"'))
     assert f"[redacted:{name}:{length}]" in masked
     assert json.loads(masked)[0]["said"].startswith("it is [redacted:")
 
