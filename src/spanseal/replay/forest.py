@@ -14,6 +14,7 @@ from spanseal.replay.gather import is_root
 from spanseal.replay.note import Note
 from spanseal.replay.read_part import read_part
 from spanseal.replay.run import Decision, Node, Other, Part, Step
+from spanseal.replay.same_call import doubles
 from spanseal.replay.sources.base import SourceSpan
 
 _DEEPEST: Final = 64
@@ -25,6 +26,7 @@ class Forest:
 
     def __init__(self, spans: Sequence[SourceSpan], notes: list[Note]) -> None:
         self._notes = notes
+        self._doubles = doubles(spans)
         self._known = {_key(span) for span in spans}
         self._children: defaultdict[_Key, list[SourceSpan]] = defaultdict(list)
         self._tops: list[SourceSpan] = []
@@ -45,12 +47,15 @@ class Forest:
         return tuple(sorted(nodes, key=lambda node: node.part.started))
 
     def _node(self, span: SourceSpan, step: int | None, depth: int) -> Node:
-        part = read_part(span, step, self._notes)
+        part = self._part(span, step)
         number = part.number if isinstance(part, Step) else part.step
         if depth < _DEEPEST:
             below = self._children.pop(_key(span), [])
             return Node(part, tuple(self._node(child, number, depth + 1) for child in below))
-        return Node(part, tuple(Node(read_part(child, number, self._notes)) for child in self._all_below(span)))
+        return Node(part, tuple(Node(self._part(child, number)) for child in self._all_below(span)))
+
+    def _part(self, span: SourceSpan, step: int | None) -> Part:
+        return read_part(span, step, self._notes, double=_key(span) in self._doubles)
 
     def _all_below(self, span: SourceSpan) -> list[SourceSpan]:
         found: list[SourceSpan] = []

@@ -21,12 +21,15 @@ _BAD: Final = frozenset({"fail", "failed", "false"})
 _CALLS: Final = frozenset({semconv.OP_CHAT, semconv.OP_TEXT_COMPLETION, semconv.OP_GENERATE_CONTENT})
 
 
-def read_part(span: SourceSpan, step: int | None, notes: list[Note]) -> Part:
-    """The part that a span tells; ``step`` is the number of the step around it, None outside of steps."""
+def read_part(span: SourceSpan, step: int | None, notes: list[Note], *, double: bool = False) -> Part:
+    """The part that a span tells; ``step`` is the number of the step around it, None outside of steps.
+
+    ``double``: another instrumentation's span of a call that a span of ours tells; it is shown, and no second call.
+    """
     attributes = Attributes.of(span, notes)
     told = _common(span, attributes, step)
     operation = attributes.text(semconv.OPERATION_NAME)
-    if operation in _CALLS:
+    if operation in _CALLS and not double:
         return read_call(span, attributes, told)
     if operation == semconv.OP_EXECUTE_TOOL:
         return _tool(attributes, told)
