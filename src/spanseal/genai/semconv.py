@@ -168,6 +168,10 @@ LLM_REQUEST_SHA256: Final = "spanseal.llm.request.sha256"
 LLM_REQUEST_BYTES: Final = "spanseal.llm.request.bytes"
 LLM_REQUEST_MESSAGES: Final = "spanseal.llm.request.message_count"
 LLM_REQUEST_DIGEST: Final = "spanseal.llm.request.digest"
+"""A salted digest of the bytes sent, where a plain one would give content away (capture off, or content redacted)."""
+LLM_REQUEST_REDACTED: Final = "spanseal.llm.request.redacted"
+"""True where something was masked in what is recorded of the request: it cannot be rebuilt exactly."""
+LLM_RESPONSE_DIGEST: Final = "spanseal.llm.response.digest"
 LLM_RESPONSE_BODY: Final = "spanseal.llm.response.body"
 LLM_RESPONSE_BYTES: Final = "spanseal.llm.response.bytes"
 LLM_STREAM_END: Final = "spanseal.llm.stream.end"
@@ -200,6 +204,17 @@ HISTORY_KEPT: Final = "spanseal.history.kept"
 CAPTURE_MODE: Final = "spanseal.capture"
 OMITTED: Final = "spanseal.omitted"
 """The one key of the JSON object that stands for a value over the size policy."""
+VALUE_SHA256: Final = "spanseal.value.sha256"
+"""On a value span: of the whole value, as it is recorded (UTF-8)."""
+VALUE_BYTES: Final = "spanseal.value.bytes"
+VALUE_PART: Final = "spanseal.value.part"
+"""Which part of the value the span holds, from 1."""
+VALUE_PARTS: Final = "spanseal.value.parts"
+VALUE_TEXT: Final = "spanseal.value.text"
+BYTES_OF: Final = "spanseal.bytes."
+"""With the name of a content attribute behind it: the size of the value that is not recorded."""
+DIGEST_OF: Final = "spanseal.digest."
+"""With the name of a content attribute behind it: the salted digest of the value that is not recorded."""
 TOOL_NAME_UNKNOWN: Final = ERROR_OTHER
 """Stands for a tool's name that the model invented, which is content."""
 
@@ -209,6 +224,7 @@ SPAN_CONTROL: Final = "control {seam}"
 SPAN_VERIFICATION: Final = "verification {pipeline}"
 SPAN_APPROVAL: Final = "approval"
 SPAN_MANIFEST: Final = "spanseal.manifest"
+SPAN_VALUE: Final = "spanseal.value"
 SPAN_GAP: Final = "spanseal.gap"
 SPAN_VALUE: Final = "spanseal.value"
 SPAN_STREAM_REST: Final = "spanseal.stream.rest"
@@ -254,10 +270,18 @@ CLEAR_KEYS: Final[frozenset[str]] = frozenset({
     USAGE_CACHE_READ_TOKENS, USAGE_CACHE_WRITE_TOKENS, USAGE_ESTIMATED_INPUT_TOKENS, USAGE_ESTIMATED_OUTPUT_TOKENS,
     AGENT_NAME, TOOL_NAME, TOOL_TYPE,
     EVALUATION_NAME, EVALUATION_SCORE_LABEL,
-    RUN_ID, WRITER_ID, SEQ, SAMPLED, MANIFEST, OPEN, GAP_SPANS, GAP_REASONS, GAP_RUN_IDS, RUN_OUTCOME, RUN_PARENT_ID, STEP_NUMBER,
+    RUN_ID, WRITER_ID, SEQ, SAMPLED, MANIFEST, OPEN, GAP_SPANS, GAP_REASONS, GAP_RUN_IDS,
+    RUN_OUTCOME, RUN_PARENT_ID, STEP_NUMBER,
     CONTROL_SEAM, CONTROL_DECISION, CONTROL_POLICY, POLICY_NAME, POLICY_DECISION, POLICY_ROUND,
     VERIFICATION_PIPELINE, VERIFICATION_PASSED, VERIFICATION_CHECKS_RUN, VERIFICATION_CHECKS_FAILED, CHECK_SEVERITY,
     TOOL_FAULT, TOOL_ATTEMPTS, LLM_ATTEMPT, LLM_FORMAT, LLM_STREAM_END, LLM_STREAM_CHUNKS, LLM_RESPONSE_UNRECORDED,
     LLM_SAME_CALL,
-    HTTP_ATTEMPT_NUMBER, HTTP_STATUS, CAPTURE_MODE, PARAMETER_NAME, PARAMETER_SENT_AS,
+    HTTP_ATTEMPT_NUMBER, HTTP_STATUS, CAPTURE_MODE, VALUE_PART, VALUE_PARTS, PARAMETER_NAME, PARAMETER_SENT_AS,
 })
+
+MACHINE_KEYS: Final[frozenset[str]] = frozenset({
+    RUN_ID, WRITER_ID, SEQ, MANIFEST, RUN_PARENT_ID, HISTORY_BASE, HISTORY_KEPT, STATE_DIGEST, CONTROL_ACTION_DIGEST,
+    TOOL_IDEMPOTENCY_KEY, LLM_REQUEST_SHA256, LLM_REQUEST_DIGEST, LLM_RESPONSE_DIGEST, VALUE_SHA256, VALUE_BYTES,
+    VALUE_PART, VALUE_PARTS, VALUE_TEXT,
+})
+"""Attributes of which nothing may be masked at export: ids and digests that we made, parts of what was masked."""
