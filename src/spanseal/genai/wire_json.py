@@ -27,13 +27,18 @@ def dumps(value: object) -> bytes:
 
     Raises ValueError for NaN, infinities and lone surrogates, TypeError for what is not JSON.
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    return encoded(value).encode()
+
+
+def encoded(value: object) -> str:
+    """:func:`dumps` as text; lone surrogates stay."""
+    return _encode(value)
 
 
 def loads(data: bytes | str) -> Any:
     """Exact parse: integers of any size, floats as written. Raises ValueError; NaN and too deep nesting are errors."""
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        return _decode(data) if isinstance(data, str) else json.loads(data, parse_constant=_refuse_constant)
     except RecursionError as error:
         raise ValueError("JSON is nested too deeply") from error
 
@@ -160,3 +165,8 @@ def synthetic_id(*parts: object) -> str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+# made once: json.dumps and json.loads with any option of their own make a new one for each call
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from spanseal.errors import MalformedResponseError
+from spanseal.errors import MalformedResponseError, UsageError
 from spanseal.genai import ollama_chat, openai_chat
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import ChatRequest, LLMResponse
@@ -55,6 +55,8 @@ def rebuild(attributes: Mapping[str, Any]) -> Rebuilt:
         return _semantic(attributes, f"the recorded request does not fit together: {error}")
     if body is None:
         return _semantic(attributes, reason)
+    if attributes.get(sc.LLM_REQUEST_REDACTED) is True:
+        return Rebuilt(body, "semantic", "content was redacted before it was recorded")
     if not wanted:
         return Rebuilt(body, "semantic", "no digest of the sent bytes was recorded")
     if hashlib.sha256(body).hexdigest() != wanted:
@@ -141,10 +143,11 @@ def _recorded_body(attributes: Mapping[str, Any], sha256: str) -> tuple[bytes | 
         return body.encode(), ""
     if not isinstance(params, str):
         return None, "the span holds no request record (foreign instrumentation, or capture was off)"
-    messages, tools = (value_of(attributes, name) for name in (sc.INPUT_MESSAGES, sc.TOOL_DEFINITIONS))
+    names = (sc.INPUT_MESSAGES, sc.TOOL_DEFINITIONS, sc.SYSTEM_INSTRUCTIONS)
+    messages, tools, system = (value_of(attributes, name) for name in names)
     if messages is not None and not is_list(messages):
         return None, "the messages are not recorded in full"
-    joined = join(parse_params(params), as_list(messages), as_list(tools))
+    joined = join(parse_params(params), as_list(messages), as_list(tools), as_list(system))
     return bytes_of(joined, sha256) or dumps(joined), ""
 
 
@@ -155,7 +158,7 @@ def _semantic(attributes: Mapping[str, Any], reason: str) -> Rebuilt:
     try:
         stream = attributes.get(sc.REQUEST_STREAM) is True
         body = dumps(wire_format(_format(attributes)).request_body(request, stream=stream))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, UsageError) as error:
         return Rebuilt(None, "no", f"{reason}; nor can it be made anew: {error}")
     return Rebuilt(body, "semantic", reason)
 
