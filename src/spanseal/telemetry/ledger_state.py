@@ -1,14 +1,16 @@
 """What a process remembers of its runs while they go on: writers, numbered rows, open spans. May import records.
 
 A row takes 34 bytes, whatever the span holds; the rows of a run are given free once a manifest covers them all.
-Nothing here locks: the processor holds one re-entrant lock around every call (a garbage collection may end a span in
-the middle of any line, on the same thread).
+No method of ``RunState`` locks: the processor holds one re-entrant lock around every call (a garbage collection may
+end a span in the middle of any line, on the same thread).
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +24,7 @@ from spanseal.records import ledger
 from spanseal.records.history import Bases
 
 _RUN: Final = otel_context.create_key("spanseal-run")
+_MOST_RUNS: Final = 10_000  # the numbering of a run that is this many runs ago is forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class RunState:
 
     __slots__ = (
         "_counter",
+        "_listed",
         "_rows",
         "bases",
         "children",
@@ -78,15 +82,19 @@ class RunState:
         self.bases: Bases | None = Bases()
         self._reset()
 
-    def belong_to(self, writer: Writer) -> None:
-        """Called before each number: after a fork the child counts anew, and the root is its parent's business."""
+    def belong_to(self, writer: Writer) -> bool:
+        """Called before each number; True for a writer's first one.
+
+        After a fork the child counts anew, and the root is its parent's business.
+        """
         if self.writer is writer:
-            return
+            return False
         if self.writer is not None:
             self.close()
             self.children = []
             self._reset()
         self.writer = writer
+        return True
 
     def close(self) -> None:
         """The root has ended, or lies in another process."""
@@ -111,6 +119,7 @@ class RunState:
         if writer is None:  # belong_to comes first
             raise RuntimeError("a run without writer has no manifest")
         self.uncovered = False
+        self._listed = len(self.children)
         made = ledger.sign_manifest(
             writer.key,
             run_id=self.context.run_id,
@@ -127,6 +136,8 @@ class RunState:
         if self.closed and not self.open and not self.uncovered:
             self.first += len(self._rows) // ledger.ROW.size
             self._rows = bytearray()
+            del self.children[: self._listed]
+            self._listed = 0
 
     @property
     def size(self) -> int:
@@ -137,6 +148,7 @@ class RunState:
         self._rows = bytearray()
         self._counter = itertools.count()
         self.first = 0
+        self._listed = 0
         self.open: dict[int, None] = {}
         self.uncovered = False
 
@@ -159,3 +171,27 @@ def run_of(context: Mapping[str, Any]) -> RunState | None:
 def with_run(state: RunState, context: Context | None = None) -> Context:
     """A context (by default: the current one) that carries the run."""
     return otel_context.set_value(_RUN, state, context)
+
+
+_known: Final[OrderedDict[str, RunState]] = OrderedDict()
+
+
+def remember(state: RunState) -> None:
+    """From now on this process's numbering of the run can be found by the run's id."""
+    run_id = state.context.run_id
+    with contextlib.suppress(KeyError):  # another thread forgot it in between
+        _known[run_id] = state
+        _known.move_to_end(run_id)
+        if len(_known) > _MOST_RUNS:
+            _known.popitem(last=False)
+
+
+def known_run(run: RunContext) -> RunState:
+    """The one state that this process has of a run, which may have its root in another process or on another host."""
+    state = _known.get(run.run_id)
+    if state is None:
+        elsewhere = RunState(run)
+        elsewhere.close()
+        state = _known.setdefault(run.run_id, elsewhere)
+    remember(state)
+    return state

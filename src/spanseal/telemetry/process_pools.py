@@ -1,111 +1,89 @@
-"""Carries the run into the workers of a ``ProcessPoolExecutor``. DESIGN 10.1. May import active, ledger_state.
+"""Carries the run into other processes: executors, ``multiprocessing`` pools and single processes. DESIGN 10.1.
 
-A worker lives longer than the run it was started in, and a forked one inherits that run's context for good; so each
-task brings its own: run, parent span, and the arguments of ``configure`` for workers that are not configured yet.
-Touches one method of one class of the standard library, reversibly.
+May import carried, run_context and patches. Touches methods of three classes of the standard library, reversibly. A
+process that is forked has its context already; one that is spawned unpickles it with the process object.
 """
 
 from __future__ import annotations
 
-import functools
-from collections import OrderedDict
+import logging
+import pickle
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.pool import Pool, ThreadPool
+from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
-from opentelemetry import context as otel_context
-from opentelemetry import trace
-from opentelemetry.context import Context
+from spanseal.telemetry.carried import Carried, Errand, Luggage, configured_by
+from spanseal.telemetry.patches import Patches
+from spanseal.telemetry.run_context import bind
 
-from spanseal.telemetry.active import active
-from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run
-
-_MOST_RUNS: Final = 20_000  # a worker forgets the numbering of runs that are this many runs ago
-
-
-@dataclass(frozen=True)
-class _Carried:
-    run: RunContext | None
-    trace_id: int
-    span_id: int
-    flags: int
-    configure: Callable[..., None]
-    arguments: Mapping[str, str | None]
+_BY_FUNCTION: Final = ("apply_async", "map", "map_async", "starmap", "starmap_async", "imap", "imap_unordered")
+_CALLBACKS: Final = ("callback", "error_callback")
+_patches: Final = Patches()
+_log = logging.getLogger("spanseal")
 
 
-class _Patch:
-    original: Callable[..., Future[Any]] | None = None
+def carry(configure: Callable[..., None], arguments: Mapping[str, Any]) -> None:
+    """Let work that goes to other processes from now on carry the run, and what is called there to configure.
 
-
-_runs: Final[OrderedDict[str, RunState]] = OrderedDict()
-
-
-def carry(configure: Callable[..., None], arguments: Mapping[str, str | None]) -> None:
-    """Let tasks submitted from now on carry the run, and what a worker that is not configured yet calls for that.
-
-    ``configure`` is a function of a module, so that it can be pickled by its name.
+    ``configure`` is a function of a module, so that it can be pickled by its name. Where ``arguments`` cannot be
+    pickled (a detector that is a lambda, say), workers record no content, and one line says so.
     """
-    if _Patch.original is None:
-        original = _Patch.original = ProcessPoolExecutor.submit
-        ProcessPoolExecutor.submit = _carrying(original, configure, dict(arguments))
+    if _patches.on:
+        return
+    configured_by(configure, _picklable(arguments))
+    _patches.put(ProcessPoolExecutor, "submit", _submit)
+    _patches.put(BaseProcess, "start", _start)
+    for name in _BY_FUNCTION:
+        _patches.put(Pool, name, _pooled)
 
 
 def stop_carrying() -> None:
     """Undo :func:`carry`."""
-    original, _Patch.original = _Patch.original, None
-    if original is not None:
-        ProcessPoolExecutor.submit = original
+    _patches.undo()
+    configured_by(None, {})
 
 
-def _carrying(
-    original: Callable[..., Future[Any]], configure: Callable[..., None], arguments: Mapping[str, str | None]
-) -> Callable[..., Future[Any]]:
-    @functools.wraps(original)
-    def submit(self: ProcessPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        try:
-            carried = _current(configure, arguments)
-        except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
-            return original(self, fn, *args, **kwargs)
-        return original(self, _in_worker, carried, fn, args, kwargs)
-
-    return submit
+def _submit(original: Any, self: Any, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    return original(self, Errand(Carried.now(), fn), *args, **kwargs)
 
 
-def _current(configure: Callable[..., None], arguments: Mapping[str, str | None]) -> _Carried:
-    state = run_of(otel_context.get_current())
-    where = trace.get_current_span().get_span_context()
-    run = None if state is None else state.context
-    return _Carried(run, where.trace_id, where.span_id, int(where.trace_flags), configure, arguments)
+def _pooled(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Callbacks run in a thread of the pool, which has the context of the time when the pool was made: bound too."""
+    for name in _CALLBACKS:
+        if kwargs.get(name) is not None:
+            kwargs[name] = bind(kwargs[name])
+    if args:
+        return original(self, _along(self, args[0]), *args[1:], **kwargs)
+    if "func" in kwargs:
+        kwargs["func"] = _along(self, kwargs["func"])
+    return original(self, *args, **kwargs)
 
 
-def _in_worker(carried: _Carried, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _along(pool: Pool, function: Any) -> Any:
+    if isinstance(function, Errand) or not callable(function):
+        return function
+    return bind(function) if isinstance(pool, ThreadPool) else Errand(Carried.now(), function)
+
+
+def _start(original: Any, self: Any) -> Any:
+    kept: dict[str, Any] = self.__dict__
+    kept["_spanseal"] = Luggage(Carried.now())
     try:
-        context = _context(carried)
-    except Exception:  # noqa: BLE001 - as above
-        context = Context()
-    token = otel_context.attach(context)
-    try:
-        return fn(*args, **kwargs)
+        return original(self)
     finally:
-        otel_context.detach(token)
+        kept.pop("_spanseal", None)
 
 
-def _context(carried: _Carried) -> Context:
-    if not active().configured:
-        carried.configure(**carried.arguments)
-    context = Context()
-    if carried.trace_id:
-        where = trace.SpanContext(carried.trace_id, carried.span_id, True, trace.TraceFlags(carried.flags))
-        context = trace.set_span_in_context(trace.NonRecordingSpan(where), context)
-    return context if carried.run is None else with_run(_state_of(carried.run), context)
-
-
-def _state_of(run: RunContext) -> RunState:
-    """One state per run, so that this worker's tasks share one numbering; its root lies in another process."""
-    state = _runs.pop(run.run_id, None) or RunState(run)
-    state.close()
-    _runs[run.run_id] = state
-    if len(_runs) > _MOST_RUNS:
-        _runs.popitem(last=False)
-    return state
+def _picklable(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        pickle.dumps(dict(arguments))
+    except Exception as error:  # noqa: BLE001 - whatever a foreign object raises
+        _log.warning(
+            "workers of process pools record no content: the arguments of configure() cannot be pickled (%s); give "
+            "redact= functions of a module",
+            error,
+        )
+        return {**arguments, "redact": None, "capture": "off"}
+    return dict(arguments)

@@ -1,7 +1,7 @@
 """The tracer provider: a new one if the process has none, else the one that is there. DESIGN 10.3.
 
 OpenTelemetry lets a process set its provider once. Ours therefore stays, and one relay per provider passes spans on to
-whatever is configured at the time, or to nothing. May import genai's names and settings.
+whatever is configured at the time, or to nothing. May import genai's names, settings and trace_state.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import uuid
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from opentelemetry import trace
 from opentelemetry.context import Context
@@ -24,6 +24,7 @@ from opentelemetry.util.types import Attributes
 from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.settings import Settings
+from spanseal.telemetry.trace_state import current, trace_state_of
 
 _LIMITS: Final = {
     "max_span_attributes": ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", 4096),
@@ -34,10 +35,13 @@ AnyProvider: TypeAlias = Any
 
 
 class RecordAll(Sampler):
-    """Samples as ``inner`` says, but records what it drops: for the audit route, marked by the ledger processor."""
+    """Samples as ``inner`` says, but records what it drops, for the audit route (the ledger processor marks it).
+
+    And tells the run further in ``tracestate``.
+    """
 
     def __init__(self, inner: Sampler) -> None:
-        self._inner = inner
+        self.inner = inner
         self.switched_on = True
 
     def should_sample(
@@ -51,14 +55,21 @@ class RecordAll(Sampler):
         trace_state: TraceState | None = None,
     ) -> SamplingResult:
         """``inner``'s result, with DROP turned into RECORD_ONLY."""
-        result = self._inner.should_sample(parent_context, trace_id, name, kind, attributes, links, trace_state)
-        if result.decision is Decision.DROP and self.switched_on:
-            return SamplingResult(Decision.RECORD_ONLY, attributes, result.trace_state)
-        return result
+        result = self.inner.should_sample(parent_context, trace_id, name, kind, attributes, links, trace_state)
+        if not self.switched_on:
+            return result
+        dropped = result.decision is Decision.DROP
+        try:
+            told = trace_state_of(result.trace_state, attributes, current(parent_context))
+        except Exception:  # noqa: BLE001 - a fault of ours must not keep a span from being made (DESIGN 10.4)
+            told = result.trace_state
+        if dropped:
+            return SamplingResult(Decision.RECORD_ONLY, attributes, told)
+        return SamplingResult(result.decision, cast("Attributes", result.attributes), told)  # pyright: ignore[reportUnknownMemberType]
 
     def get_description(self) -> str:
         """For people."""
-        return f"RecordAll({self._inner.get_description()})"
+        return f"RecordAll({self.inner.get_description()})"
 
 
 class OwnProvider(TracerProvider):
@@ -66,7 +77,8 @@ class OwnProvider(TracerProvider):
 
     def __init__(self, service_name: str, settings: Settings, *, sampler: Sampler | None = None) -> None:
         limits = {key: most for key, (name, most) in _LIMITS.items() if name not in settings.sdk_limits}
-        super().__init__(sampler=sampler, resource=_resource(service_name), span_limits=SpanLimits(**limits))
+        self.limits = SpanLimits(**limits)
+        super().__init__(sampler=sampler, resource=_resource(service_name), span_limits=self.limits)
         self.record_all = RecordAll(self.sampler)
         self.sampler = self.record_all
 
@@ -114,6 +126,25 @@ class Installed:
     provider: AnyProvider
     relay: Relay | None
     own: bool
+
+    def record_ours(self, *, on: bool) -> None:
+        """Whether spans of our own scope are recorded where the application's sampler drops them.
+
+        In a provider of ours that is so for every span. In another one only our tracer samples otherwise than before:
+        what the application's exporters send stays the same, since they leave out what is recorded and not sampled.
+        """
+        ours = isinstance(self.provider, OwnProvider)
+        record_all: RecordAll | None = self.provider.record_all if ours else _in_our_tracer(self.provider)
+        if record_all is not None:
+            record_all.switched_on = on
+
+
+def _in_our_tracer(provider: AnyProvider) -> RecordAll | None:
+    tracer: Any = provider.get_tracer(semconv.SCOPE_NAME, __version__, semconv.SCHEMA_URL)
+    sampler = getattr(tracer, "sampler", None)
+    if isinstance(sampler, Sampler) and not isinstance(sampler, RecordAll):
+        sampler = tracer.sampler = RecordAll(sampler)
+    return sampler if isinstance(sampler, RecordAll) else None
 
 
 _relays: Final[weakref.WeakKeyDictionary[Any, Relay]] = weakref.WeakKeyDictionary()

@@ -1,6 +1,6 @@
 """The run and the attempt as values in the OpenTelemetry context, so that they go wherever spans go.
 
-May import ledger_state. What opens a run is ``run_span``.
+May import bound_generator, carried and ledger_state. What opens a run is ``run_span``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ import functools
 import inspect
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from types import MethodType
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from opentelemetry import context as otel_context
+from opentelemetry.context import Context
 
+from spanseal.telemetry.bound_generator import BoundAsyncGenerator, BoundGenerator, private_context
+from spanseal.telemetry.carried import Carried, Errand
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of
 
 P = ParamSpec("P")
@@ -54,7 +58,13 @@ def current_attempt() -> int:
 
 
 def bind(function: Callable[P, R]) -> Callable[P, R]:
-    """``function`` tied to the run and span that are current now, wherever it is called later (also ``async def``).
+    """``function`` tied to the run and span that are current now, wherever it is called later.
+
+    For whatever passes no context on by itself: queues of one's own, callbacks of foreign libraries, task systems. Also
+    for ``async def``, and for generators: the steps of a bound generator run in a context of their own, so a span that
+    it has open does not become the parent of its consumer's spans (context variables that the consumer changes between
+    steps are then not seen by it). A bound plain function can be pickled if the function can, and takes the run along
+    into the other process. Exceptions pass unchanged.
 
     >>> with attempt(3):
     ...     later = bind(current_attempt)
@@ -62,8 +72,16 @@ def bind(function: Callable[P, R]) -> Callable[P, R]:
     3
     """
     captured = otel_context.get_current()
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        kind: Any = BoundGenerator if inspect.isgeneratorfunction(function) else BoundAsyncGenerator
 
-    if inspect.iscoroutinefunction(function):
+        @functools.wraps(function)
+        def steps(*args: P.args, **kwargs: P.kwargs) -> Any:
+            where = private_context(captured)
+            return kind(where.run(cast("Any", function), *args, **kwargs), where)
+
+        return cast("Callable[P, R]", steps)
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004 - asks what calling it gives
 
         @functools.wraps(function)
         async def bound_async(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -74,13 +92,26 @@ def bind(function: Callable[P, R]) -> Callable[P, R]:
                 otel_context.detach(token)
 
         return cast("Callable[P, R]", bound_async)
+    return cast("Callable[P, R]", _Bound(function, captured))
 
-    @functools.wraps(function)
-    def bound(*args: P.args, **kwargs: P.kwargs) -> R:
-        token = otel_context.attach(captured)
+
+class _Bound:
+    """A function in the context that it was bound in; like a function, it becomes a method in a class."""
+
+    def __init__(self, function: Callable[..., Any], captured: Context) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._captured = captured
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        token = otel_context.attach(self._captured)
         try:
-            return function(*args, **kwargs)
+            return self._function(*args, **kwargs)
         finally:
             otel_context.detach(token)
 
-    return bound
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> tuple[type[Errand], tuple[Carried, Callable[..., Any]]]:
+        return Errand, (Carried.of(self._captured), self._function)

@@ -1,0 +1,51 @@
+"""What the official threading instrumentation leaves out: callbacks of futures, threads with a ``run`` of their own.
+
+A callback of a future runs in a worker thread, whose context is that of the task for which the pool started it: maybe
+another run's. A subclass of ``Thread`` that overrides ``run`` (``Timer`` does) gets no context at all. May import
+run_context and patches. Touches two methods of the standard library, reversibly.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from threading import Thread
+from typing import Any, Final
+
+from spanseal.telemetry.patches import Patches
+from spanseal.telemetry.run_context import bind
+
+_patches: Final = Patches()
+
+
+def carry_into_threads() -> None:
+    """From now on callbacks run where they were added, and every thread where it was started."""
+    if not _patches.on:
+        _patches.put(Future, "add_done_callback", _add_done_callback)
+        _patches.put(Thread, "start", _start)
+
+
+def stop_carrying_into_threads() -> None:
+    """Undo :func:`carry_into_threads`."""
+    _patches.undo()
+
+
+def _add_done_callback(original: Any, self: Any, fn: Any) -> Any:
+    return original(self, bind(fn) if callable(fn) else fn)
+
+
+def _start(original: Any, self: Any) -> Any:
+    kept: dict[str, Any] = self.__dict__
+    if next(kind for kind in type(self).__mro__ if "run" in vars(kind)) is Thread or "run" in kept:
+        return original(self)
+    bound = bind(self.run)
+
+    def run() -> None:
+        kept.pop("run", None)
+        bound()
+
+    kept["run"] = run
+    try:
+        return original(self)
+    except BaseException:
+        kept.pop("run", None)
+        raise
