@@ -26,6 +26,7 @@ def run_plain(
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
         "OTEL_METRICS_EXPORTER": "none",
         "OTEL_LOGS_EXPORTER": "none",
+        "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS": "openai,ollama,httpx,httpx2",  # they are here for other tests
         **more,
     }
     command = [INSTRUMENT, sys.executable, PLAIN, openai_server.base_url, openai_server.model, ollama.url, ollama.model]
