@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,14 +27,18 @@ KEY = "key-that-nobody-may-see-0123456789"
 
 @dataclass
 class Answer:
-    """What the server does with one request: a whole ``body``, or ``pieces`` of a stream, then maybe a ``fault``."""
+    """What the server does with one request: a whole ``body``, or ``pieces`` of a stream, then maybe a ``fault``.
+
+    ``stall`` says that an asynchronous body then goes silent.
+    """
 
     status: int = 200
     body: Any = None
     pieces: Sequence[bytes] = ()
     headers: dict[str, str] = field(default_factory=dict[str, str])
-    fault: Exception | None = None
+    fault: BaseException | None = None
     refuse: Exception | None = None
+    stall: bool = False
 
 
 def whole(kind: str, text: str = "hello", **more: Any) -> Answer:
@@ -176,6 +181,8 @@ def _handler(library: Any, answers: Sequence[Answer], seen: list[Any], *, asynch
         async def __aiter__(self) -> AsyncIterator[bytes]:
             for data in self.answer.pieces:
                 yield data
+            if self.answer.stall:
+                await asyncio.sleep(3600)
             if self.answer.fault is not None:
                 raise self.answer.fault
 

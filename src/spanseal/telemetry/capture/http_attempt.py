@@ -6,6 +6,7 @@ it. What a chunk costs does not depend on how many came before. May import guard
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, Protocol, TypeAlias
@@ -18,8 +19,8 @@ from spanseal.telemetry.guard import guarded
 
 End: TypeAlias = Literal["complete", "partial", "failed", "abandoned", "held"]
 """complete: the whole answer was read. partial: closed early by the program, or cancelled. failed: the provider or the
-wire broke it. abandoned: dropped without being closed. held: neither read nor closed nor dropped until the process
-ended or the watchdog came."""
+wire broke it. abandoned: dropped without being closed, or its event loop ended first. held: neither read nor closed nor
+dropped until the process ended or the watchdog came."""
 
 _READERS: Final = frozenset({"openai._streaming", "ollama._client"})
 """The modules that read a body for the program: an exception that passed through them is not the program's own."""
@@ -155,7 +156,8 @@ class HttpAttempt:
         return bytes(self._body)
 
     def _stopped(self) -> End:
-        return sc.STREAM_PARTIAL if self.call.reader.held else sc.STREAM_ABANDONED
+        closed = self.call.reader.held and not _loop_is_ending()
+        return sc.STREAM_PARTIAL if closed else sc.STREAM_ABANDONED
 
     def _over(self, end: End, error: BaseException | None = None) -> None:
         if self._undecided.first():
@@ -166,6 +168,15 @@ class HttpAttempt:
 def _only_comments(data: bytes) -> bool:
     """Blank lines and comments of an event stream, by which servers keep a connection alive: nothing was told yet."""
     return all(not line or line.startswith(b":") for line in data.splitlines())
+
+
+def _loop_is_ending() -> bool:
+    """Whether the running loop closes all its generators now: those that the program still holds, too."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return getattr(loop, "_asyncgens_shutdown_called", False)
 
 
 def _raised_by_client(error: BaseException) -> bool:
