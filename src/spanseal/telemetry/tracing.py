@@ -8,7 +8,7 @@ from opentelemetry.trace import Span, Status, StatusCode, Tracer, TracerProvider
 from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.attributes import plain_text
+from spanseal.telemetry.content.plain import plain_text
 
 
 class _Kept:

@@ -18,8 +18,8 @@ from spanseal.genai.wire_json import loads_fast
 from spanseal.records.history import Bases, Placed, shapes_of, tail_params
 from spanseal.records.replay_record import Split
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.attributes import fits
 from spanseal.telemetry.content.masked_json import as_array
+from spanseal.telemetry.content.values import kept_whole
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,9 @@ class Told:
 
     def remember(self, span: Span) -> None:
         """The span ends as it is: later calls may build on it, if it could be recorded whole."""
-        if self.bases is not None and self.placed is not None and fits(self.messages) and fits(self.record.params):
+        if self.bases is None or self.placed is None:
+            return
+        if kept_whole(self.messages) and kept_whole(self.record.params):
             self.bases.add(f"{span.get_span_context().span_id:016x}", self.placed)
 
 
@@ -60,7 +62,7 @@ def _shortened(span: Span, in_full: Told, texts: Sequence[str]) -> Told:
     if bases is None:
         return in_full
     params = loads_fast(record.params)
-    placed = bases.place(texts, shapes_of(params, "messages"), whole_fits=fits(messages) and fits(record.params))
+    placed = bases.place(texts, shapes_of(params, "messages"), whole_fits=kept_whole(messages))
     if placed.base:
         params = orjson.dumps(tail_params(params, placed.kept)).decode()
         record, messages = replace(record, params=params), as_array(texts[placed.kept :])

@@ -5,67 +5,103 @@ May import genai, records, history, active, content and redact.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from secrets import token_bytes
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any
 
 from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_list, as_map, is_map, loads, loads_fast
+from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast
 from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
 from spanseal.telemetry.capture.history import Told, set_base, tell
 from spanseal.telemetry.content.attributes import set_content
-from spanseal.telemetry.content.masked_json import masked_items, masked_list
+from spanseal.telemetry.content.digests import attributes_of, salted_digest
+from spanseal.telemetry.content.masked_json import as_array, masked_items
+from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.redact import without_keys
 
-_SALT: Final = token_bytes(32)
-"""Lives in this process only: digests can be compared within it and tell nothing outside."""
+
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """A request as it may be recorded: messages, instructions and tools as JSON items; whether anything was masked."""
+
+    record: Split
+    messages: list[str]
+    system: list[str]
+    tools: list[str]
+    changed: bool
 
 
 def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str, ...] = ()) -> Told | None:
     """Set every request attribute: the conventions', sizes, and with capture ``full`` the replay record.
 
-    Where the client's own key occurs in the body it is struck out: such a call can be rebuilt in meaning only. Returns
-    what later calls may build on once the span has ended.
+    Where the client's own key occurs in the body it is struck out, and what the redactor finds is masked: such a call
+    can be rebuilt in meaning only, and in place of the plain digest of the bytes, from which a short secret could be
+    guessed, stands a salted one. Returns what later calls may build on once the span has ended.
     """
     raw = without_keys(sent, secrets)
     body = _parsed(raw, loads_fast)
+    full = active().capture == "full"
     for key, value in wire.request_attributes(body).items():
-        if key != sc.REQUEST_STOP_SEQUENCES or active().capture == "full":  # somebody wrote them: content
-            span.set_attribute(key, value)
+        if full or key != sc.REQUEST_STOP_SEQUENCES:  # somebody wrote them: content
+            span.set_attribute(key, active().redactor.value(key, value))
     span.set_attribute(sc.LLM_REQUEST_BYTES, len(sent))
-    span.set_attribute(sc.LLM_REQUEST_MESSAGES, len(as_list(body.get("messages"))))
-    if active().capture != "full":
-        span.set_attribute(sc.LLM_REQUEST_DIGEST, hmac.digest(_SALT, sent, "sha256").hex()[:32])
+    span.set_attribute(sc.LLM_REQUEST_MESSAGES, wire.PLACES.count(body))
+    if not full:
+        span.set_attribute(sc.LLM_REQUEST_DIGEST, salted_digest(span, sent))
         return None
-    messages, tools = wire.input_messages(body), wire.tool_definitions(body)
-    record = split(raw, body, messages, tools)
-    if record.body:  # the fast parser widens big integers to floats: look again with the exact one
-        body = _parsed(raw, loads)
-        messages, tools = wire.input_messages(body), wire.tool_definitions(body)
-        record = split(raw, body, messages, tools)
-    told = tell(span, record, masked_items(messages))
+    masked = _masked(wire, raw, body)
+    told = tell(span, masked.record, masked.messages)
     set_base(span, told.placed)
+    _set_digest(span, sent, told.record.sha256, redacted=masked.changed or raw is not sent)
     _set_record(span, told.record)
-    if raw is not sent:
-        span.set_attribute(sc.LLM_REQUEST_SHA256, hashlib.sha256(sent).hexdigest())
-    if body:
+    if body or masked.messages:
         set_content(span, sc.INPUT_MESSAGES, told.messages, masked=True)
-    if tools:
-        set_content(span, sc.TOOL_DEFINITIONS, masked_list(tools), masked=True)
+    for key, items in ((sc.SYSTEM_INSTRUCTIONS, masked.system), (sc.TOOL_DEFINITIONS, masked.tools)):
+        if items:
+            set_content(span, key, as_array(items), masked=True)
     return told
 
 
+def _masked(wire: WireFormat, raw: bytes, body: JsonObject) -> _Masked:
+    record, parts = _split(wire, raw, body)
+    if record.body:  # the fast parser widens big integers to floats: look again with the exact one
+        record, parts = _split(wire, raw, _parsed(raw, loads))
+    items = [masked_items(part) for part in parts]
+    params, whole = plain_text(record.params), plain_text(record.body)
+    keys = (sc.INPUT_MESSAGES, sc.SYSTEM_INSTRUCTIONS, sc.TOOL_DEFINITIONS, sc.LLM_REQUEST_PARAMS)
+    changed = any(one for _, one in items) or params != record.params or whole != record.body
+    changed = changed or any(active().redactor.secret_key(key) for key in keys)
+    (messages, _), (system, _), (tools, _) = items
+    return _Masked(replace(record, params=params, body=whole), messages, system, tools, changed)
+
+
+def _split(wire: WireFormat, raw: bytes, body: JsonObject) -> tuple[Split, tuple[Any, Any, Any]]:
+    messages, tools, system = wire.input_messages(body), wire.tool_definitions(body), wire.system_instructions(body)
+    return split(raw, body, messages, tools, system, wire.PLACES), (messages, system, tools)
+
+
+def _set_digest(span: Span, sent: bytes, sha256: str, *, redacted: bool) -> None:
+    """Of what was sent; where an earlier attempt of the same call was told of in the other way, take that back."""
+    before = attributes_of(span)
+    if redacted:
+        span.set_attribute(sc.LLM_REQUEST_REDACTED, True)
+        span.set_attribute(sc.LLM_REQUEST_DIGEST, salted_digest(span, sent))
+        if sc.LLM_REQUEST_SHA256 in before:
+            span.set_attribute(sc.LLM_REQUEST_SHA256, "")
+        return
+    span.set_attribute(sc.LLM_REQUEST_SHA256, sha256)
+    if sc.LLM_REQUEST_REDACTED in before:
+        span.set_attribute(sc.LLM_REQUEST_REDACTED, False)
+
+
 def _set_record(span: Span, record: Split) -> None:
-    span.set_attribute(sc.LLM_REQUEST_SHA256, record.sha256)
     if record.params:
-        set_content(span, sc.LLM_REQUEST_PARAMS, record.params)
+        set_content(span, sc.LLM_REQUEST_PARAMS, record.params, masked=True)
     elif record.body:
-        set_content(span, sc.LLM_REQUEST_BODY, record.body)
+        set_content(span, sc.LLM_REQUEST_BODY, record.body, masked=True)
 
 
 def _parsed(raw: bytes, parse: Any) -> JsonObject:

@@ -1,70 +1,59 @@
-"""Content attributes: what may be recorded, in which form, how large. May import active, to_json and redact.
+"""Content attributes: what may be recorded, in which form, how large. May import active and the siblings.
 
 Content is whatever a person or a model wrote: messages, arguments, results, reasons, error texts. It is recorded only
-when capture is ``full``, as JSON text in exactly the shape that was given (never cut in the middle), with keys and
-tokens masked.
+when capture is ``full``, as JSON text in exactly the shape that was given (never cut in the middle), masked. With
+capture ``off`` its size and a salted digest stay.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from typing import Any
 
 from opentelemetry.trace import Span
 
-from spanseal.genai import semconv
-from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.redact import redact
+from spanseal.telemetry.content.digests import tell_digest
+from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.to_json import to_json
+from spanseal.telemetry.content.values import bounded
+
+__all__ = ["plain_text", "set_content", "set_digest"]
 
 _log = logging.getLogger(__name__)
 
 
 def set_content(span: Span, key: str, value: Any, *, masked: bool = False) -> None:
-    """Record content on a span, if capture is ``full``; never raises.
+    """Record content on a span; never raises.
 
     A ``str`` is recorded as it is (it is text, or JSON that is already rendered); every other value becomes JSON text
-    first. Lone surrogates become U+FFFD, keys and tokens ``[redacted:class:length]``. A value larger than
-    ``max_value_bytes`` is replaced by ``{"spanseal.omitted": {"bytes": n, "sha256": "…"}}``. ``masked`` says that the
-    caller has done the masking (:mod:`spanseal.telemetry.content.masked_json`).
+    first. Lone surrogates become U+FFFD, what is masked ``[redacted:class:length]``. A value larger than
+    ``max_value_bytes`` goes into spans of its own, a mark with its length and digest stands in its place
+    (:mod:`spanseal.records.large_values`). ``masked`` says that the caller has done the masking
+    (:mod:`spanseal.telemetry.content.masked_json`). With capture ``off`` only size and salted digest are told.
 
     >>> from opentelemetry.trace import INVALID_SPAN
     >>> set_content(INVALID_SPAN, "gen_ai.input.messages", [{"role": "user", "parts": []}])
     """
     try:
-        current = active()
-        if current.capture != "full" or not span.is_recording():
-            if current.content_on_events and current.signals is not None and span.is_recording():
-                text = value if isinstance(value, str) else to_json(value)
-                current.signals.keep(span, key, text if masked else plain_text(text))
+        if not span.is_recording():
             return
         text = value if isinstance(value, str) else to_json(value)
-        span.set_attribute(key, _bounded(text if masked else plain_text(text), current.max_value_bytes))
+        current = active()
+        if current.capture != "full":
+            tell_digest(span, key, text)
+            return
+        if current.redactor.secret_key(key):
+            text = current.redactor.removed(text)
+        span.set_attribute(key, bounded(span, text if masked else plain_text(text)))
     except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
         _log.debug("content attribute %s could not be recorded", key, exc_info=True)
 
 
-def plain_text(text: str) -> str:
-    """``text`` fit for an attribute: valid Unicode, keys and tokens masked.
-
-    >>> plain_text("Authorization: Bearer abcdefghijklmnop")
-    'Authorization: [redacted:bearer:23]'
-    """
-    return redact(mend_text(text))
-
-
-def fits(text: str) -> bool:
-    """Whether a content value of this text is recorded as it is."""
-    return _bounded(text, active().max_value_bytes) is text
-
-
-def _bounded(text: str, limit: int) -> str:
-    if len(text) * 4 <= limit:  # no character takes more than four bytes
-        return text
-    raw = text.encode()
-    if len(raw) <= limit:
-        return text
-    return json.dumps({semconv.OMITTED: {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}})
+def set_digest(span: Span, key: str, text: str) -> None:
+    """Tell size and salted digest of content that this span does not hold, in every capture mode; never raises."""
+    try:
+        if span.is_recording():
+            tell_digest(span, key, text)
+    except Exception:  # noqa: BLE001 - as above
+        _log.debug("the digest of %s could not be recorded", key, exc_info=True)

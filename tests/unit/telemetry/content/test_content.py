@@ -165,7 +165,8 @@ def test_a_large_value_becomes_its_length_and_digest() -> None:
     value = "ä" * 3000
     assert recorded(value, limit=6000) == value
     described = json.loads(recorded(value, limit=5999))
-    assert described == {"spanseal.omitted": {"bytes": 6000, "sha256": hashlib.sha256(value.encode()).hexdigest()}}
+    sha256 = hashlib.sha256(value.encode()).hexdigest()
+    assert described == {"spanseal.omitted": {"bytes": 6000, "sha256": sha256, "parts": 1}}
 
 
 def test_nothing_is_recorded_when_capture_is_off() -> None:
