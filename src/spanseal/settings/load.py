@@ -75,8 +75,8 @@ class Settings:
     events: bool | None = None
     content_on_events: bool = False
     semconv_opt_in: frozenset[str] = frozenset()
-    metric_variables: SignalVariables = SignalVariables()
-    log_variables: SignalVariables = SignalVariables()
+    metric_variables: SignalVariables = field(default_factory=SignalVariables)
+    log_variables: SignalVariables = field(default_factory=SignalVariables)
 
 
 def load_settings(environ: Mapping[str, str] | None = None, file: str | Path | None = None) -> Settings:

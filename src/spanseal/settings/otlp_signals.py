@@ -49,8 +49,12 @@ def signal_variables(env: Mapping[str, str], signal: Signal) -> SignalVariables:
 
     base, own_name = env.get("OTEL_EXPORTER_OTLP_ENDPOINT"), f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT"
     own = env.get(own_name)
+    if given("PROTOCOL") == "grpc":  # meant for another exporter: we speak OTLP/HTTP
+        base = own = None
     chosen = [word.strip() for word in env.get(f"OTEL_{signal}_EXPORTER", "").split(",") if word.strip()]
     every, seconds, packed = env.get("OTEL_METRIC_EXPORT_INTERVAL"), given("TIMEOUT"), given("COMPRESSION")
+    timeout = f"OTEL_EXPORTER_OTLP_{signal}_TIMEOUT"
+    timeout = timeout if env.get(timeout) else "OTEL_EXPORTER_OTLP_TIMEOUT"
     return SignalVariables(
         own=checked(own, own_name) if own else None,
         shared=checked(base, "OTEL_EXPORTER_OTLP_ENDPOINT").rstrip("/") + f"/v1/{signal.lower()}" if base else None,
@@ -59,7 +63,7 @@ def signal_variables(env: Mapping[str, str], signal: Signal) -> SignalVariables:
         client_certificate=given("CLIENT_CERTIFICATE"),
         client_key=given("CLIENT_KEY"),
         compression="gzip" if packed == "gzip" else "none",
-        timeout=Value(seconds, f"OTEL_EXPORTER_OTLP_{signal}_TIMEOUT").seconds() if seconds else 10.0,
+        timeout=Value(seconds, timeout).seconds() if seconds else 10.0,
         off=_disabled(env) or (bool(chosen) and "otlp" not in chosen),
         interval=Value(every, "OTEL_METRIC_EXPORT_INTERVAL").seconds() / 1000 if every else 60.0,
     )

@@ -27,8 +27,11 @@ from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.plan import Asked, Plan, Redact, checked, planned
 from spanseal.telemetry.process_pools import carry, stop_carrying
 from spanseal.telemetry.providers import Installed, OwnProvider, install
+from spanseal.telemetry.signals.set_up import signals_for
+from spanseal.telemetry.signals.signals import Signals
 
 _EXIT_SECONDS: Final = 5.0
+_SIGNAL_SECONDS: Final = 2.0  # numbers and events are no evidence: an exit waits less for them
 _log = logging.getLogger("spanseal")
 
 
@@ -38,6 +41,7 @@ class _State:
     installed: Installed | None = None
     at_exit: bool = False
     threads: bool = False
+    signals: Signals | None = None
 
 
 _state: Final = _State()
@@ -106,7 +110,10 @@ def flush(timeout: float = 30.0) -> bool:
     """
     drain()  # streams that were dropped end first
     ledger = active().ledger
-    return ledger is None or ledger.force_flush(int(timeout * 1000))
+    delivered = ledger is None or ledger.force_flush(int(timeout * 1000))
+    if _state.signals is not None:
+        _state.signals.flush(min(timeout, _EXIT_SECONDS))
+    return delivered
 
 
 def shutdown() -> None:
@@ -122,6 +129,9 @@ def shutdown() -> None:
     ledger = active().ledger
     if ledger is not None:
         ledger.shutdown(_EXIT_SECONDS)
+    if _state.signals is not None:
+        _state.signals.close(_SIGNAL_SECONDS)
+        _state.signals = None
     if installed.relay is not None:
         installed.relay.target = None
     if isinstance(installed.provider, OwnProvider):
@@ -145,6 +155,9 @@ def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Ef
     if settings.threads and not ThreadingInstrumentor().is_instrumented_by_opentelemetry:
         ThreadingInstrumentor().instrument()
         _state.threads = True
+    _state.signals = signals = signals_for(
+        settings, effects, installed.provider, folder=plan.folder, url=plan.url, headers=_headers(plan, settings)
+    )
     activate(
         Active(
             capture=plan.capture or by_default,
@@ -158,6 +171,7 @@ def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Ef
             stream_idle_seconds=settings.stream_idle_seconds,
             events=settings.content_on_events if settings.events is None else settings.events,
             content_on_events=settings.content_on_events,
+            signals=signals,
         )
     )
 
@@ -167,12 +181,17 @@ def _sinks(plan: Plan, settings: Settings) -> list[Sink]:
         return [FolderExport(plan.folder)]
     if plan.url is None:
         return []
+    headers = _headers(plan, settings)
+    root = (settings.spool_dir or state_dir() / "spool").absolute()  # the process may change its folder
+    return [Spool(plan.url, root, headers=headers, timeout=settings.timeout, certificate=settings.certificate)]
+
+
+def _headers(plan: Plan, settings: Settings) -> dict[str, str]:
     headers = dict(settings.headers) if plan.url == settings.endpoint or not plan.asked_for_export else {}
     token = sealer_token()
     if token and plan.asked_for_export and "authorization" not in headers:
         headers["authorization"] = f"Bearer {token}"
-    root = (settings.spool_dir or state_dir() / "spool").absolute()  # the process may change its folder
-    return [Spool(plan.url, root, headers=headers, timeout=settings.timeout, certificate=settings.certificate)]
+    return headers
 
 
 def _say_limits(installed: Installed) -> None:

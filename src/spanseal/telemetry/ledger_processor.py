@@ -25,7 +25,7 @@ from spanseal.genai import semconv
 from spanseal.records.history import Bases
 from spanseal.telemetry.export.sink import Complaints, Sink, nanoseconds
 from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, run_of, with_run
-from spanseal.telemetry.metrics import Metrics
+from spanseal.telemetry.signals import signals
 
 Key: TypeAlias = tuple[int, int]
 _NO_STAMPS: Final[dict[str, str | int | bool]] = {}
@@ -49,7 +49,6 @@ class LedgerProcessor(SpanProcessor):
         self._provider = provider
         self._sinks = tuple(sinks)
         self._effects = effects or Effects()
-        self._metrics = Metrics()
         self.complaints = Complaints()
         self._lock = threading.RLock()
         self._writer: Writer | None = None
@@ -82,7 +81,7 @@ class LedgerProcessor(SpanProcessor):
             except Exception as error:  # noqa: BLE001 - as above
                 self._fault("exporting a span", error)
         try:
-            self._metrics.record(span)
+            signals.ended(span)
             if due is not None:
                 self._manifest_span(due, where)
         except Exception as error:  # noqa: BLE001 - as above

@@ -11,15 +11,19 @@ False
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from opentelemetry.trace import Span
 
 from spanseal.errors import UsageError, told
 from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse
+from spanseal.telemetry.events import emit_event
 from spanseal.telemetry.spans import add_event, open_span, tell
 from spanseal.telemetry.tracing import fail
 from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult
+
+_ERROR_TYPE: Final = "error_type"
 
 
 class VerificationPipeline:
@@ -52,7 +56,7 @@ class VerificationPipeline:
                     results.append(_raised(check, error))
                 if self.fail_fast and results[-1].fails:
                     break
-            return self._report(span, results)
+            return self._report(span, response, results)
 
     async def arun(self, response: LLMResponse) -> VerificationReport:
         """The same, awaiting each check."""
@@ -65,13 +69,15 @@ class VerificationPipeline:
                     results.append(_raised(check, error))
                 if self.fail_fast and results[-1].fails:
                     break
-            return self._report(span, results)
+            return self._report(span, response, results)
 
     @property
     def _span_name(self) -> str:
         return semconv.SPAN_VERIFICATION.format(pipeline=self.name)
 
-    def _report(self, span: Span, results: list[VerificationResult]) -> VerificationReport:
+    def _report(
+        self, span: Span, response: LLMResponse, results: list[VerificationResult]
+    ) -> VerificationReport:
         skipped = tuple(check.name for check in self.checks[len(results):])
         report = VerificationReport(tuple(results), self.name, skipped)
         for result in results:
@@ -80,7 +86,13 @@ class VerificationPipeline:
                 semconv.EVALUATION_SCORE_LABEL: "pass" if result.passed else "fail",
                 semconv.CHECK_SEVERITY: result.severity,
             }
-            add_event(span, semconv.EVENT_EVALUATION_RESULT, clear, {semconv.EVALUATION_EXPLANATION: result.message})
+            if response.response_id:  # whose answer was judged: the event belongs to the span of the judging
+                clear[semconv.RESPONSE_ID] = response.response_id
+            if _ERROR_TYPE in result.details:
+                clear[semconv.ERROR_TYPE] = str(result.details[_ERROR_TYPE])
+            content = {semconv.EVALUATION_EXPLANATION: result.message}
+            add_event(span, semconv.EVENT_EVALUATION_RESULT, clear, content)
+            emit_event(span, semconv.EVENT_EVALUATION_RESULT, clear, content)
         tell(span, {
             semconv.VERIFICATION_PIPELINE: self.name, semconv.VERIFICATION_PASSED: report.passed,
             semconv.VERIFICATION_CHECKS_RUN: len(results),
@@ -100,4 +112,4 @@ def _whole(check: VerificationCheck, result: object) -> VerificationResult:
 def _raised(check: VerificationCheck, error: Exception) -> VerificationResult:
     """A broken check says nothing about the answer: it fails whatever its severity, and names its error."""
     message = f"the check itself failed: {told(error)}"
-    return VerificationResult(False, check.name, message, "error", {"error_type": type(error).__name__})
+    return VerificationResult(False, check.name, message, "error", {_ERROR_TYPE: type(error).__name__})

@@ -2,66 +2,232 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from opentelemetry import metrics as api
+from opentelemetry.exporter.otlp.json.common.metrics_encoder import encode_metrics
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData, ResourceMetrics, ScopeMetrics
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
 
-from spanseal.genai import semconv
+from spanseal.effects import Effects
+from spanseal.genai import semconv as sc
+from spanseal.telemetry.active import Active, activate, active
+from spanseal.telemetry.events import Events
+from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.run_span import run_span
+from spanseal.telemetry.signals.courier import SCOPE
+from spanseal.telemetry.signals.instruments import TOOL
+from spanseal.telemetry.signals.numbers import Numbers
+from spanseal.telemetry.signals.signals import Signals
 from spanseal.telemetry.tracing import fail, tracer
 from spanseal.testing import capture_spans
 
+CHAT: dict[str, Any] = {
+    sc.OPERATION_NAME: "chat", sc.PROVIDER_NAME: "openai", sc.REQUEST_MODEL: "m", sc.RESPONSE_MODEL: "m-1",
+    sc.SERVER_ADDRESS: "h", sc.SERVER_PORT: 443,
+}
+USED: dict[str, Any] = {
+    sc.USAGE_INPUT_TOKENS: 7, sc.USAGE_OUTPUT_TOKENS: 2, sc.USAGE_CACHE_READ_TOKENS: 4, sc.USAGE_REASONING_TOKENS: 0,
+    sc.RESPONSE_TIME_TO_FIRST_CHUNK: 0.5,
+}
+
+
+class App:
+    """An application with a meter provider of its own."""
+
+    def __init__(self) -> None:
+        self.reader = InMemoryMetricReader()
+        self.provider = MeterProvider([self.reader], Resource({}), shutdown_on_exit=False)
+
+    def read(self) -> dict[str, Any]:
+        data = self.reader.get_metrics_data()
+        assert data is not None
+        return {metric.name: metric for metric in data.resource_metrics[0].scope_metrics[0].metrics}
+
 
 @pytest.fixture
-def reader(monkeypatch: pytest.MonkeyPatch) -> Generator[InMemoryMetricReader]:
-    made = InMemoryMetricReader()
-    provider = MeterProvider([made], shutdown_on_exit=False)
-    monkeypatch.setattr(api, "get_meter", provider.get_meter)
+def app(monkeypatch: pytest.MonkeyPatch) -> Generator[App]:
+    made = App()
+    monkeypatch.setattr(api, "get_meter_provider", lambda: made.provider)
     yield made
-    provider.shutdown()
+    made.provider.shutdown()
 
 
-def read(reader: InMemoryMetricReader) -> dict[str, Any]:
-    data = reader.get_metrics_data()
-    assert data is not None
-    return {metric.name: metric for metric in data.resource_metrics[0].scope_metrics[0].metrics}
+def one_run() -> None:
+    with run_span("calculator"):
+        tracer().start_span("chat m", attributes=CHAT | USED, start_time=0).end(2_000_000_000)
+        broken = tracer().start_span("chat m", attributes=CHAT, start_time=0)
+        fail(broken, "429")
+        broken.end(1_000_000_000)
+        add = {sc.OPERATION_NAME: "execute_tool", sc.TOOL_NAME: "add"}
+        tool = tracer().start_span("execute_tool add", attributes=add)
+        fail(tool, "ToolFaultError")
+        tool.end()
+        with run_span("inner"):
+            tracer().start_span("chat m", attributes=CHAT, start_time=0).end(1)
+        embeddings = CHAT | {sc.OPERATION_NAME: "embeddings"}
+        tracer().start_span("embeddings m", attributes=embeddings, start_time=0).end(40_000_000)
 
 
-def test_calls_tools_and_agents_are_measured(reader: InMemoryMetricReader) -> None:
-    chat = {semconv.OPERATION_NAME: "chat", semconv.PROVIDER_NAME: "openai", semconv.REQUEST_MODEL: "m"}
+def points(metric: Any) -> list[Any]:
+    return list(metric.data.data_points)
+
+
+def test_calls_tools_agents_and_embeddings_are_measured(app: App) -> None:
     with capture_spans() as captured:
-        with run_span("calculator"):
-            used = {semconv.USAGE_INPUT_TOKENS: 7, semconv.USAGE_OUTPUT_TOKENS: 2}
-            tracer().start_span("chat m", attributes=chat | used, start_time=0).end(2_000_000_000)
-            tool = {semconv.OPERATION_NAME: "execute_tool", semconv.TOOL_NAME: "add"}
-            span = tracer().start_span("execute_tool add", attributes=tool)
-            fail(span, "ToolFaultError")
-            span.end()
-        captured.provider.get_tracer("other").start_span("chat m", attributes=chat).end()
-    found = read(reader)
+        one_run()
+        captured.provider.get_tracer("other").start_span("chat m", attributes=CHAT).end()
+    found = app.read()
     assert set(found) == {
-        semconv.METRIC_INFERENCE_DURATION,
-        semconv.METRIC_INPUT_TOKENS,
-        semconv.METRIC_OUTPUT_TOKENS,
-        semconv.METRIC_TOOL_DURATION,
-        semconv.METRIC_AGENT_DURATION,
+        sc.METRIC_INFERENCE_DURATION, sc.METRIC_TIME_TO_FIRST_CHUNK, sc.METRIC_INPUT_TOKENS, sc.METRIC_OUTPUT_TOKENS,
+        sc.METRIC_CACHE_READ_TOKENS, sc.METRIC_INPUT_TOKENS_EACH, sc.METRIC_OUTPUT_TOKENS_EACH,
+        sc.METRIC_OPERATION_DURATION, sc.METRIC_TOOL_DURATION, sc.METRIC_AGENT_DURATION,
+        sc.METRIC_AGENT_INFERENCE_CALLS, sc.METRIC_AGENT_TOOL_CALLS,
     }
-    (call,) = found[semconv.METRIC_INFERENCE_DURATION].data.data_points
-    assert (call.count, call.sum, dict(call.attributes)) == (1, 2.0, chat)
-    assert call.explicit_bounds[:3] == (0.01, 0.02, 0.04)
-    assert call.explicit_bounds[-1] == 81.92
-    (tokens,) = found[semconv.METRIC_INPUT_TOKENS].data.data_points
-    assert (tokens.value, tokens.attributes[semconv.TOKEN_MODALITY]) == (7, "text")
-    (tool_point,) = found[semconv.METRIC_TOOL_DURATION].data.data_points
-    assert tool_point.attributes == {
-        semconv.TOOL_NAME: "add",
-        semconv.AGENT_NAME: "calculator",
-        semconv.ERROR_TYPE: "ToolFaultError",
-    }
-    (agent,) = found[semconv.METRIC_AGENT_DURATION].data.data_points
-    assert agent.explicit_bounds[-1] == 409.6
-    assert found[semconv.METRIC_AGENT_DURATION].unit == "s"
+    calls = {point.attributes.get(sc.ERROR_TYPE): point for point in points(found[sc.METRIC_INFERENCE_DURATION])}
+    assert {kind: point.count for kind, point in calls.items()} == {None: 2, "429": 1}
+    assert dict(calls["429"].attributes) == CHAT | {sc.ERROR_TYPE: "429"}
+    assert calls[None].explicit_bounds[0] == 0.01
+    assert calls[None].explicit_bounds[-1] == 81.92
+    (tokens,) = points(found[sc.METRIC_INPUT_TOKENS])
+    assert (tokens.value, dict(tokens.attributes)) == (7, CHAT | {sc.TOKEN_MODALITY: "unknown"})
+    (each,) = points(found[sc.METRIC_INPUT_TOKENS_EACH])
+    assert (each.sum, each.explicit_bounds[-1], dict(each.attributes)) == (7, 67108864, CHAT)
+    (tool,) = points(found[sc.METRIC_TOOL_DURATION])
+    expected = {sc.TOOL_NAME: "add", sc.AGENT_NAME: "calculator", sc.ERROR_TYPE: "ToolFaultError"}
+    assert dict(tool.attributes) == expected
+    (embedded,) = points(found[sc.METRIC_OPERATION_DURATION])
+    assert embedded.attributes[sc.OPERATION_NAME] == "embeddings"
+    assert found[sc.METRIC_AGENT_DURATION].unit == "s"
+
+
+def test_a_call_counts_for_its_own_agent_only(app: App) -> None:
+    with capture_spans():
+        one_run()
+    found = app.read()
+
+    def counted(name: str) -> dict[str, int]:
+        return {point.attributes[sc.AGENT_NAME]: point.sum for point in points(found[name])}
+
+    assert counted(sc.METRIC_AGENT_INFERENCE_CALLS) == {"calculator": 2, "inner": 1}
+    assert counted(sc.METRIC_AGENT_TOOL_CALLS) == {"calculator": 1, "inner": 0}
+
+
+def test_exemplars_carry_the_span_in_whatever_thread_it_ends(app: App) -> None:
+    with capture_spans() as captured:
+        span = tracer().start_span("chat m", attributes=CHAT)
+        thread = threading.Thread(target=span.end)
+        thread.start()
+        thread.join()
+    where = captured.one("chat").get_span_context()
+    assert where is not None
+    (point,) = points(app.read()[sc.METRIC_INFERENCE_DURATION])
+    (example,) = point.exemplars
+    assert (example.trace_id, example.span_id) == (where.trace_id, where.span_id)
+
+
+def histogram_points(numbers: Numbers) -> list[Any]:
+    return [point for metric in numbers.collect() for point in points(metric) if hasattr(point, "bucket_counts")]
+
+
+def with_own(numbers: Numbers, *, before_too: bool = False, sampled: bool = True) -> None:
+    with capture_spans(sampler=ALWAYS_ON if sampled else ALWAYS_OFF):
+        before = activate(_with(Signals(Metrics(numbers, before_too=before_too), Events())))
+        try:
+            one_run()
+        finally:
+            activate(before)
+
+
+def _with(signals: Signals) -> Active:
+    return replace(active(), signals=signals)
+
+
+def encoded(numbers: Numbers) -> Any:
+    data = MetricsData([ResourceMetrics(Resource({}), [ScopeMetrics(SCOPE, numbers.collect(), "")], "")])
+    return encode_metrics(data).to_dict()
+
+
+def comparable(document: Any) -> dict[str, Any]:
+    """Metrics by name, without times and, of durations by the clock, sums."""
+    found: dict[str, Any] = {}
+    for metric in document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]:
+        kind = next(key for key in ("sum", "histogram") if key in metric)
+        rows: list[Any] = []
+        for point in metric[kind]["dataPoints"]:
+            kept = {key: point.get(key) for key in ("count", "asInt", "explicitBounds")}
+            if not metric["name"].startswith(("gen_ai.invoke_agent.duration", "gen_ai.execute_tool")):
+                kept |= {key: point.get(key) for key in ("sum", "min", "max", "bucketCounts")}
+            labels = sorted((one["key"], str(one["value"])) for one in point.get("attributes", []))
+            rows.append((labels, str(kept)))
+        rest = {key: metric[key] for key in ("description", "unit")} | {"monotonic": metric[kind].get("isMonotonic")}
+        found[metric["name"]] = (sorted(rows), rest, metric[kind]["aggregationTemporality"])
+    return found
+
+
+def test_our_own_numbers_are_those_of_the_sdk(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    with capture_spans():
+        one_run()
+    theirs = app.reader.get_metrics_data()
+    assert theirs is not None
+    monkeypatch.undo()
+    numbers = Numbers(Effects().clock)
+    with_own(numbers)
+    assert comparable(encoded(numbers)) == comparable(encode_metrics(theirs).to_dict())
+
+
+def test_our_own_exemplars_are_of_sampled_spans_and_told_once() -> None:
+    numbers = Numbers(Effects().clock)
+    with_own(numbers)
+    assert all(point.exemplars for point in histogram_points(numbers))
+    assert not any(point.exemplars for point in histogram_points(numbers))
+    unsampled = Numbers(Effects().clock)
+    with_own(unsampled, sampled=False)
+    assert histogram_points(unsampled)
+    assert not any(point.exemplars for point in histogram_points(unsampled))
+
+
+def test_the_names_before_the_pin_come_too_where_they_are_asked_for() -> None:
+    numbers = Numbers(Effects().clock)
+    with_own(numbers, before_too=True)
+    found = {metric.name: metric for metric in numbers.collect()}
+    kinds = {point.attributes[sc.TOKEN_TYPE_BEFORE] for point in points(found[sc.METRIC_TOKEN_USAGE_BEFORE])}
+    assert kinds == {"input", "output"}
+    operations = {point.attributes[sc.OPERATION_NAME] for point in points(found[sc.METRIC_OPERATION_DURATION])}
+    assert operations == {"chat", "embeddings"}
+    assert sc.METRIC_INFERENCE_DURATION in found
+
+
+def test_a_provider_that_is_set_later_is_used_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = Numbers(Effects().clock)
+    with_own(numbers)
+    counted = sum(point.count for point in points({m.name: m for m in numbers.collect()}[sc.METRIC_INFERENCE_DURATION]))
+    late = App()
+    monkeypatch.setattr(api, "get_meter_provider", lambda: late.provider)
+    with_own(numbers)
+    after = sum(point.count for point in points({m.name: m for m in numbers.collect()}[sc.METRIC_INFERENCE_DURATION]))
+    assert after == counted
+    assert sum(point.count for point in points(late.read()[sc.METRIC_INFERENCE_DURATION])) == counted
+    late.provider.shutdown()
+
+
+def test_labels_without_end_go_into_one_series() -> None:
+    numbers = Numbers(Effects().clock)
+    for number in range(2100):
+        numbers.add([(TOOL, 0.1)], {sc.TOOL_NAME: f"t{number}"}, None)
+    (metric,) = numbers.collect()
+    assert len(points(metric)) == 2001
+    assert sum(point.count for point in points(metric)) == 2100
+    assert points(metric)[-1].attributes == {"otel.metric.overflow": "true"}
+
+
+def test_nothing_is_measured_where_nobody_listens() -> None:
+    with capture_spans() as captured:
+        one_run()
+    assert captured.named("chat")

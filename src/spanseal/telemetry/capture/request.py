@@ -51,18 +51,27 @@ def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str
     span.set_attribute(sc.LLM_REQUEST_MESSAGES, wire.PLACES.count(body))
     if not full:
         span.set_attribute(sc.LLM_REQUEST_DIGEST, salted_digest(span, sent))
+        if active().content_on_events:  # it goes there, and not on the span
+            masked = _masked(wire, raw, body)
+            _set_content(span, masked.messages, masked)
         return None
     masked = _masked(wire, raw, body)
     told = tell(span, masked.record, masked.messages)
     set_base(span, told.placed)
     _set_digest(span, sent, told.record.sha256, redacted=masked.changed or raw is not sent)
     _set_record(span, told.record)
-    if body or masked.messages:
-        set_content(span, sc.INPUT_MESSAGES, told.messages, masked=True)
+    _set_content(span, told.messages, masked, always=bool(body))
+    return told
+
+
+def _set_content(span: Span, messages: str | list[str], masked: _Masked, *, always: bool = False) -> None:
+    if always or masked.messages:
+        set_content(
+            span, sc.INPUT_MESSAGES, messages if isinstance(messages, str) else as_array(messages), masked=True
+        )
     for key, items in ((sc.SYSTEM_INSTRUCTIONS, masked.system), (sc.TOOL_DEFINITIONS, masked.tools)):
         if items:
             set_content(span, key, as_array(items), masked=True)
-    return told
 
 
 def _masked(wire: WireFormat, raw: bytes, body: JsonObject) -> _Masked:

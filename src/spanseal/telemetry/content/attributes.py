@@ -42,6 +42,8 @@ def set_content(span: Span, key: str, value: Any, *, masked: bool = False) -> No
         current = active()
         if current.capture != "full":
             tell_digest(span, key, text)
+            if current.content_on_events and current.signals is not None:
+                current.signals.keep(span, key, text if masked else plain_text(text))
             return
         if current.redactor.secret_key(key):
             text = current.redactor.removed(text)

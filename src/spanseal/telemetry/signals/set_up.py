@@ -1,0 +1,79 @@
+"""Where numbers and events of this process go, by what was configured. May import settings, export and signals.
+
+Beside the spans: to the same server (``/v1/metrics``, ``/v1/logs``), or into the same folder. The standard variables of
+either signal come first, and switch it off too. What the application has set up itself is used instead at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from opentelemetry.sdk.trace import TracerProvider
+
+from spanseal.effects import Effects
+from spanseal.genai import semconv as sc
+from spanseal.settings import Settings, SignalVariables
+from spanseal.telemetry.events import Events
+from spanseal.telemetry.export.otlp_http import OtlpHttp, without_secrets
+from spanseal.telemetry.metrics import Metrics
+from spanseal.telemetry.signals.courier import Courier
+from spanseal.telemetry.signals.numbers import Numbers
+from spanseal.telemetry.signals.outlets import FolderOutlet, Outlet, ServerOutlet
+from spanseal.telemetry.signals.signals import Signals
+
+_TRACES: Final = "/v1/traces"
+
+
+def signals_for(
+    settings: Settings,
+    effects: Effects,
+    provider: TracerProvider,
+    *,
+    folder: Path | None,
+    url: str | None,
+    headers: Mapping[str, str],
+) -> Signals:
+    """What is told beside the spans that go to ``folder`` or ``url`` (both None: nowhere by our hand).
+
+    ``headers`` are those of the spans' requests to ``url``. ``provider`` says of which process it is told.
+    """
+    on = settings.events is not False
+    details = settings.content_on_events if settings.events is None else settings.events
+    metrics: Outlet | None = None
+    events: Outlet | None = None
+    if settings.metrics:
+        metrics = _outlet(settings.metric_variables, "metrics", folder, url, headers)
+    if on:
+        events = _outlet(settings.log_variables, "logs", folder, url, headers)
+    courier = None
+    if metrics is not None or events is not None:
+        numbers = Numbers(effects.clock)
+        courier = Courier(provider, numbers, metrics, events, settings.metric_variables.interval)
+    own = courier.numbers if courier is not None and metrics is not None else None
+    measured = Metrics(own, before_too=sc.OPT_IN_BEFORE_TOO in settings.semconv_opt_in) if settings.metrics else None
+    told = Events(courier if events is not None else None, on=on, details=details)
+    return Signals(measured, told, courier)
+
+
+def _outlet(
+    said: SignalVariables, signal: str, folder: Path | None, url: str | None, headers: Mapping[str, str]
+) -> Outlet | None:
+    if said.off or (folder is None and url is None):
+        return None
+    if said.own is not None:
+        return _server(said.own, signal, said, dict(said.headers))
+    if folder is not None:
+        return FolderOutlet(folder, signal)
+    if url is None or not url.endswith(_TRACES):
+        return None if said.shared is None else _server(said.shared, signal, said, dict(said.headers))
+    beside = f"{url.removesuffix(_TRACES)}/v1/{signal}"
+    return _server(beside, signal, said, dict(said.headers) if beside == said.shared else dict(headers))
+
+
+def _server(url: str, signal: str, said: SignalVariables, headers: Mapping[str, str]) -> ServerOutlet:
+    what = "metrics" if signal == "metrics" else "events"
+    return ServerOutlet(
+        lambda: OtlpHttp(url, headers, said.timeout, said.certificate), without_secrets(url), what
+    )
