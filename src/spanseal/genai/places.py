@@ -29,7 +29,7 @@ class Places:
         >>> Places(history="input", message=("input",)).count({"input": "hi"})
         1
         """
-        if is_list(body.get(self.history)):
+        if self.history and is_list(body.get(self.history)):
             return len(as_list(body[self.history]))
         return int(any(key in body for key in self.message))
 

@@ -6,9 +6,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Final
 
+VALUES: Final = "values"
+"""The folder beside the files of spans, with a folder for each run (or trace), with a file for each large value."""
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _EXPORT: Final = re.compile(r"(?P<stem>.+)\.jsonl?(\.(?P<number>\d+))?\Z", re.DOTALL)
 _ROTATED: Final = re.compile(r"-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(-[a-z]+)?\.jsonl?\Z|\.jsonl?\.\d+\Z")
 _PACKED: Final = re.compile(r"\.(zst|gz|proto|pb|binpb)(\.\d+)?\Z")
@@ -40,3 +44,20 @@ def reading_order(name: str) -> tuple[str, int, str]:
     match = _EXPORT.match(name)
     number = int(match["number"] or 0) if match else 0
     return (match["stem"] + "." if match else name, -number, name)
+
+
+def value_file(scope: str, sha256: str) -> tuple[str, str]:
+    """Folder below ``values`` and name of the file with the parts of a value that belongs to a run or trace.
+
+    An id that is no fit name for a folder is told by its digest.
+
+    >>> value_file("r1", "ab")
+    ('r1', 'ab.jsonl')
+    >>> value_file("../etc", "ab")[0]
+    'f7f9121fdb53d8de1eccbfa65c4bd976'
+    """
+    return _fit(scope), f"{_fit(sha256)}.jsonl"
+
+
+def _fit(name: str) -> str:
+    return name if _NAME.fullmatch(name) else hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]

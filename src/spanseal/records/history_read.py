@@ -1,6 +1,6 @@
 """The way back from deltas: every call of a run with all its messages again, as if recorded in full. Pure.
 
-May import genai, :mod:`spanseal.records.history` and :mod:`spanseal.records.replay_record`.
+May import genai and the siblings ``history``, ``large_values`` and ``replay_record``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import orjson
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire_json import is_list, loads, render, thaw
 from spanseal.records.history import shapes_of, with_shapes
+from spanseal.records.large_values import not_here
 from spanseal.records.replay_record import parse_params
 
 
@@ -87,6 +88,8 @@ def _history(name: str, attributes: Mapping[str, Any], known: Mapping[str, _Hist
     below: _History | Lost = known[base] if base else _History((), ())
     if isinstance(below, Lost):
         return below
+    if lost := not_here(attributes, (sc.INPUT_MESSAGES, sc.LLM_REQUEST_PARAMS)):
+        return Lost(f"the messages of span {name} cannot be read: {lost}")
     try:
         messages = _messages(attributes)
         shapes = shapes_of(parse_params(attributes[sc.LLM_REQUEST_PARAMS]), "messages")

@@ -11,12 +11,12 @@ In place of the value stands ``{"spanseal.omitted": {"bytes": n, "sha256": "…"
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from spanseal.genai import semconv as sc
-from spanseal.genai.wire_json import as_int, as_map, dumps, is_map, loads
+from spanseal.genai.wire_json import as_int, as_map, dumps, loads
 
 PART_BYTES: Final = 1024 * 1024
 _BEGIN: Final = f'{{"{sc.OMITTED}":'
@@ -25,19 +25,39 @@ _LONGEST_MARK: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What stands for a value: its size (UTF-8), its digest, and in how many parts it is kept (0: it is not)."""
+    """What stands for a value: its size (UTF-8), its digest, and in how many parts it is kept (0: it is not).
+
+    ``missing`` is a reader's: why it could not put the value back.
+    """
 
     size: int
     sha256: str
     parts: int = 0
+    missing: str = ""
 
-    def text(self, missing: str = "") -> str:
-        """As the attribute's value; ``missing`` says why a reader could not put the value back."""
+    @classmethod
+    def of(cls, told: object) -> Mark | None:
+        """From the JSON value; None if it is none."""
+        found = as_map(told)
+        size, sha256, missing = as_int(found.get("bytes")), found.get("sha256"), found.get("missing")
+        if size is None or not isinstance(sha256, str):
+            return None
+        parts = as_int(found.get("parts")) or 0
+        return cls(size, sha256, parts, missing if isinstance(missing, str) else "")
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        reason = self.missing or (f"in {self.parts} parts elsewhere" if self.parts else "the value was not kept")
+        return f"{self.size} bytes (sha256 {self.sha256}), {reason}"
+
+    def text(self) -> str:
+        """As the attribute's value."""
         told: dict[str, Any] = {"bytes": self.size, "sha256": self.sha256}
         if self.parts:
             told["parts"] = self.parts
-        if missing:
-            told["missing"] = missing
+        if self.missing:
+            told["missing"] = self.missing
         return dumps({sc.OMITTED: told}).decode()
 
 
@@ -49,11 +69,16 @@ def mark_in(value: object) -> Mark | None:
         document = loads(value)
     except ValueError:
         return None
-    told = as_map(as_map(document).get(sc.OMITTED))
-    size, sha256, parts = as_int(told.get("bytes")), told.get("sha256"), as_int(told.get("parts"))
-    if not is_map(document) or len(document) != 1 or size is None or not isinstance(sha256, str):
-        return None
-    return Mark(size, sha256, parts or 0)
+    return Mark.of(as_map(document).get(sc.OMITTED)) if len(as_map(document)) == 1 else None
+
+
+def not_here(attributes: Mapping[str, Any], names: Iterable[str]) -> str:
+    """In words, the first of these attributes whose value is not here; empty if all are."""
+    for name in names:
+        mark = mark_in(attributes.get(name))
+        if mark is not None:
+            return f"{name} is not here: {mark.words}"
+    return ""
 
 
 def parts_of(text: str, most: int = PART_BYTES) -> Iterator[str]:
@@ -95,7 +120,7 @@ class Values:
         lost = [str(number) for number in range(1, mark.parts + 1) if number not in parts]
         if lost:
             listed = ", ".join(lost[:8]) + (" and more" if len(lost) > 8 else "")
-            return None, f"part{'s' * (len(lost) > 1)} {listed} of {mark.parts} missing"
+            return None, f"part{'s' * (len(lost) > 1)} {listed} of {mark.parts} {'are' if len(lost) > 1 else 'is'} missing"
         text = "".join(parts[number] for number in range(1, mark.parts + 1))
         if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != mark.sha256:
             return None, f"the {mark.parts} parts do not give the value with this digest"
@@ -112,8 +137,9 @@ class Values:
                 continue
             text, missing = self.find(mark)
             if text is None:
-                problems.append(f"{key}: {mark.size} bytes (sha256 {mark.sha256}) are not here: {missing}")
-                changed[key] = mark.text(missing)
+                lost = replace(mark, missing=missing)
+                problems.append(f"{key} is not here: {lost.words}")
+                changed[key] = lost.text()
             else:
                 changed[key] = text
         return ({**attributes, **changed} if changed else attributes), problems

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from spanseal.errors import MalformedResponseError, UsageError
 from spanseal.genai import ollama_chat, openai_chat
@@ -19,8 +19,10 @@ from spanseal.genai.semconv_messages import messages_from_semconv, request_from_
 from spanseal.genai.wire import wire_format
 from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list, loads, thaw
 from spanseal.records.history_read import base_of
+from spanseal.records.large_values import mark_in, not_here
 from spanseal.records.replay_record import bytes_of, join, parse_params
 
+_REQUEST: Final = (sc.INPUT_MESSAGES, sc.SYSTEM_INSTRUCTIONS, sc.TOOL_DEFINITIONS, sc.LLM_REQUEST_PARAMS)
 Grade: TypeAlias = Literal["exact", "semantic", "no"]
 
 
@@ -57,6 +59,8 @@ def rebuild(attributes: Mapping[str, Any]) -> Rebuilt:
         return _semantic(attributes, reason)
     if attributes.get(sc.LLM_REQUEST_REDACTED) is True:
         return Rebuilt(body, "semantic", "content was redacted before it was recorded")
+    if attributes.get(sc.LLM_REQUEST_REDACTED) is True:
+        return Rebuilt(body, "semantic", "the request was redacted before it was recorded")
     if not wanted:
         return Rebuilt(body, "semantic", "no digest of the sent bytes was recorded")
     if hashlib.sha256(body).hexdigest() != wanted:
@@ -78,7 +82,7 @@ def recorded_request(attributes: Mapping[str, Any]) -> ChatRequest | None:
 def response(attributes: Mapping[str, Any]) -> RecordedResponse | None:
     """The wire response as recorded; None where there is none (capture off, failed before an answer, foreign)."""
     text = attributes.get(sc.LLM_RESPONSE_BODY)
-    if not isinstance(text, str):
+    if not isinstance(text, str) or mark_in(text) is not None:
         return None
     if sc.LLM_STREAM_CHUNKS not in attributes:
         return RecordedResponse(body=text)
@@ -139,6 +143,8 @@ def _format(attributes: Mapping[str, Any]) -> str:
 
 def _recorded_body(attributes: Mapping[str, Any], sha256: str) -> tuple[bytes | None, str]:
     body, params = attributes.get(sc.LLM_REQUEST_BODY), attributes.get(sc.LLM_REQUEST_PARAMS)
+    if lost := not_here(attributes, (*_REQUEST, sc.LLM_REQUEST_BODY)):
+        return None, lost
     if isinstance(body, str):
         return body.encode(), ""
     if not isinstance(params, str):

@@ -12,7 +12,8 @@ instructions; ``{"$": "message"}`` is this field of the only message, whose shap
 ``{"$": "lit", "value": …}`` is a field that looks like a mark. For shapes see :mod:`spanseal.records.replay_shapes`;
 which fields are meant, the wire format tells (:class:`spanseal.genai.places.Places`).
 Whatever no pointer reaches stays in the shape as it is, key order included. The split is tried at once: unless it
-gives back the very bytes, the body itself is stored instead (``spanseal.llm.request.body``).
+gives back the very bytes, the body itself is stored instead (``spanseal.llm.request.body``); so are bodies with
+integers beyond 64 bits.
 
 May import genai and :mod:`spanseal.records.replay_shapes`.
 """
@@ -171,7 +172,7 @@ def _params(
         key: {"$": "lit", "value": value} if is_map(value) and "$" in value else value for key, value in body.items()
     }
     wires: list[Any] = []
-    if is_list(body.get(places.history)):
+    if places.history and is_list(body.get(places.history)):
         wires = body[places.history]
         rest[places.history] = {"$": "messages"}
     elif messages:
@@ -181,7 +182,7 @@ def _params(
     if is_list(body.get("tools")) and len(tools) == len(body["tools"]):
         offered = body["tools"]
         rest["tools"] = {"$": "tools"}
-    if system and isinstance(body.get(places.system), str) and system[0].get("content") == body[places.system]:
+    if places.system and system and isinstance(body.get(places.system), str) and system[0].get("content") == body[places.system]:
         rest[places.system] = {"$": "system"}
     told = [shapes.number(wire, value) for wire, value in zip(wires, messages, strict=True)]
     used = [shapes.number(wire, value) for wire, value in zip(offered, tools, strict=False)]
