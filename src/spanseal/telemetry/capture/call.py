@@ -28,6 +28,7 @@ from spanseal.telemetry.capture.call_record import error_type, record_end
 from spanseal.telemetry.capture.history import Told
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.once import Once
+from spanseal.telemetry.capture.pace import Pace
 from spanseal.telemetry.capture.reader import Reader
 from spanseal.telemetry.capture.request import record_request
 from spanseal.telemetry.capture.rest import Rest
@@ -70,9 +71,9 @@ class ModelCall:
         self._open = Once()
         self._pid = os.getpid()
         self._context = otel_context.get_current()
+        self._labels = _first(target, self._wire, model)
         self.span: Span = tracer().start_span(
-            f"{self._wire.OPERATION} {model}".rstrip(), kind=SpanKind.CLIENT,
-            attributes=_first(target, self._wire, model),
+            f"{self._wire.OPERATION} {model}".rstrip(), kind=SpanKind.CLIENT, attributes=self._labels
         )
         for name, attributes in _notes.get():
             self.span.add_event(name, attributes)
@@ -85,7 +86,8 @@ class ModelCall:
         self._attempts.clear()
         self._sent = b""
         self.span.update_name(f"{self._wire.OPERATION} {model}".rstrip())
-        for key, value in _first(target, self._wire, model).items():
+        self._labels = _first(target, self._wire, model)
+        for key, value in self._labels.items():
             self.span.set_attribute(key, value)
 
     def attempt(self, raw: bytes) -> HttpAttempt:
@@ -94,6 +96,7 @@ class ModelCall:
             self._sent = raw
             self._record_request(raw)
         attempt = HttpAttempt(self, len(self._attempts) + 1, self._clock)
+        attempt.pace = Pace(self.span, self._labels)
         self._attempts.append(attempt)
         return attempt
 
@@ -173,6 +176,8 @@ class ModelCall:
         open_calls.forget(self)
         last = self._last
         self._record_end(last, error)
+        if last is not None and last.pace is not None:
+            last.pace.tell()
         late = self._handed_out and last is not None and last.end in (None, sc.STREAM_ABANDONED, sc.STREAM_HELD)
         self.span.end(last.last_ns if late and last is not None and last.last_ns else None)
         self._attempts.clear()  # they point back here, and hold the bytes

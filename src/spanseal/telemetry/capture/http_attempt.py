@@ -14,6 +14,7 @@ from typing import Final, Literal, Protocol, TypeAlias
 from spanseal.effects import Clock
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.capture.once import Once
+from spanseal.telemetry.capture.pace import Pace
 from spanseal.telemetry.capture.reader import Reader
 from spanseal.telemetry.guard import guarded
 
@@ -57,6 +58,7 @@ class HttpAttempt:
 
     ``reads`` counts the chunks, ``reading`` says that the program waits for one now. ``instead`` gives a body where no
     bytes pass (an adapter of the user's own). ``told`` is how many texts of the stream a span has told already.
+    ``pace`` hears when chunks come.
     """
 
     def __init__(self, call: AttemptedCall, number: int, clock: Clock) -> None:
@@ -74,6 +76,7 @@ class HttpAttempt:
         self.told = 0
         self.encoding = ""
         self.content_type = ""
+        self.pace: Pace | None = None
         self._body = bytearray()
         self._undecided = Once()
         self._clock = clock
@@ -98,8 +101,11 @@ class HttpAttempt:
         """The next bytes of the body."""
         if self.end == sc.STREAM_HELD:
             self.read_on()
+        now = self._clock.monotonic()
         if self.first is None and not _only_comments(data):
-            self.first = self._clock.monotonic()
+            self.first = now
+        if self.first is not None and self.pace is not None:
+            self.pace.chunk(now)
         self.last_ns = self._clock.time_ns()
         self.reads += 1
         self._body += data
