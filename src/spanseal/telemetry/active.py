@@ -16,6 +16,7 @@ from spanseal.effects import Effects
 from spanseal.records.history import Bases
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
 from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.export.sink import Health
 
 Capture: TypeAlias = Literal["off", "full"]
 History: TypeAlias = Literal["full", "delta"]
@@ -54,6 +55,10 @@ class Ledger(Protocol):
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
         """True if everything has been delivered."""
+        ...
+
+    def health(self) -> Health:
+        """How the exports are doing, all together."""
         ...
 
     def shutdown(self, timeout: float = 5.0) -> None:

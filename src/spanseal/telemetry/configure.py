@@ -21,8 +21,9 @@ from spanseal.settings import Durability, Settings, load_settings, sealer_token,
 from spanseal.telemetry.active import Active, Capture, History, activate, active
 from spanseal.telemetry.capture.open_calls import drain
 from spanseal.telemetry.export.folder import FolderExport
-from spanseal.telemetry.export.sink import Sink
-from spanseal.telemetry.export.spool import Spool
+from spanseal.telemetry.export.otlp_http import Route
+from spanseal.telemetry.export.sink import Health, Sink
+from spanseal.telemetry.export.spool import Keeping, Spool
 from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.plan import Asked, Plan, Redact, checked, planned
 from spanseal.telemetry.process_pools import carry, stop_carrying
@@ -116,6 +117,16 @@ def flush(timeout: float = 30.0) -> bool:
     return delivered
 
 
+def health() -> Health:
+    """How the exports of this process are doing: ok or not, what waits, what was lost or refused.
+
+    >>> health()
+    Health(ok=True, backlog_bytes=0, lost=0, refused=0, last_error='')
+    """
+    ledger = active().ledger
+    return Health() if ledger is None else ledger.health()
+
+
 def shutdown() -> None:
     """Deliver what can be delivered in a few seconds and switch off; :func:`configure` may be called again.
 
@@ -178,12 +189,16 @@ def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Ef
 
 def _sinks(plan: Plan, settings: Settings) -> list[Sink]:
     if plan.folder is not None:
-        return [FolderExport(plan.folder)]
+        return [FolderExport(plan.folder, plan.durability, settings.group_ms)]
     if plan.url is None:
         return []
-    headers = _headers(plan, settings)
+    route = Route(
+        plan.url, _headers(plan, settings), settings.timeout, settings.certificate, settings.client_certificate,
+        settings.client_key, settings.compression,
+    )  # fmt: skip
+    keeping = Keeping(plan.durability, settings.group_ms, settings.spool_max_bytes, settings.spool_full)
     root = (settings.spool_dir or state_dir() / "spool").absolute()  # the process may change its folder
-    return [Spool(plan.url, root, headers=headers, timeout=settings.timeout, certificate=settings.certificate)]
+    return [Spool(route, root, keeping)]
 
 
 def _headers(plan: Plan, settings: Settings) -> dict[str, str]:

@@ -23,7 +23,7 @@ from spanseal import __version__
 from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.records.history import Bases
-from spanseal.telemetry.export.sink import Complaints, Sink, nanoseconds
+from spanseal.telemetry.export.sink import Complaints, Health, Sink, nanoseconds
 from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, run_of, with_run
 from spanseal.telemetry.signals import signals
 
@@ -58,11 +58,18 @@ class LedgerProcessor(SpanProcessor):
         _forget_after_fork(self)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        """Number the span if it belongs to a run. Never raises."""
+        """Number the span if it belongs to a run, and tell the sinks. Never raises."""
         try:
             self._start(span, otel_context.get_current() if parent_context is None else parent_context)
         except Exception as error:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
             self._fault("numbering a span", error)
+        where = span.get_span_context()
+        entry = self._open.get((where.trace_id, where.span_id))
+        for sink in self._sinks:
+            try:
+                sink.started(span, _NO_STAMPS if entry is None else entry.stamps)
+            except Exception as error:  # noqa: BLE001 - as above
+                self._fault("noting a start", error)
 
     def on_end(self, span: ReadableSpan) -> None:
         """Enter the end, hand the span to the sinks, write the manifest that is due. Never raises."""
@@ -120,6 +127,10 @@ class LedgerProcessor(SpanProcessor):
                 delivered = False
                 self._fault("flushing", error)
         return delivered
+
+    def health(self) -> Health:
+        """How the sinks are doing, all together."""
+        return sum((sink.health() for sink in self._sinks), Health())
 
     def shutdown(self, timeout: float = 5.0) -> None:
         """Close the sinks; later spans are no longer exported."""

@@ -18,7 +18,7 @@ from spanseal.genai import semconv
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES
 from spanseal.telemetry.active import Active, Capture, History, activate
 from spanseal.telemetry.export.encode import LineEncoder
-from spanseal.telemetry.export.sink import Stamps
+from spanseal.telemetry.export.sink import Health, Stamps
 from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.providers import RecordAll
 
@@ -59,6 +59,13 @@ class Captured:
         """Keep a span."""
         with self._lock:
             self._ended.append((span, dict(stamps)))
+
+    def started(self, span: ReadableSpan, stamps: Stamps) -> None:
+        """Only ended spans are kept."""
+
+    def health(self) -> Health:
+        """Nothing can go wrong."""
+        return Health()
 
     def flush(self, timeout: float) -> bool:
         """Nothing to wait for."""

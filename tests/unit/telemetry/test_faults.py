@@ -19,6 +19,9 @@ from spanseal.telemetry import run_span as run_module
 from spanseal.telemetry.configure import configure, flush, shutdown
 from spanseal.telemetry.content import attributes as content_module
 from spanseal.telemetry.export import folder as folder_module
+from spanseal.telemetry.export import intents as intents_module
+from spanseal.telemetry.export import journal as journal_module
+from spanseal.telemetry.export import segment as segment_module
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import fail, tracer
 
@@ -32,10 +35,15 @@ TARGETS: list[tuple[Any, str]] = [
     *((state_module.RunState, name) for name in ("start", "end", "manifest", "belong_to", "free", "close", "_put")),
     (state_module.Writer, "__init__"),
     (metrics_module.Metrics, "record"),
-    *((folder_module.FolderExport, name) for name in ("emit", "flush", "close")),
+    *((folder_module.FolderExport, name) for name in ("started", "emit", "flush", "close")),
+    *((journal_module.Journal, name) for name in ("start", "end", "sync", "close", "_append", "_file", "_next")),
+    *((journal_module.Intents, name) for name in ("__init__", "start", "end", "remove")),
+    (journal_module.Committer, "dirty"),
+    (journal_module, "create"),
     (folder_module.LineEncoder, "line"),
-    (folder_module, "write_all"),
-    (folder_module, "new_file"),
+    (folder_module, "start_line"),
+    (segment_module, "write_all"),
+    (intents_module, "write_at"),
     (processor_module, "Writer"),
     (processor_module, "run_of"),
     (state_module.ledger, "sign_manifest"),
@@ -90,6 +98,7 @@ def test_the_list_above_is_complete_for_the_ledger() -> None:
         "on_start",
         "on_end",
         "force_flush",
+        "health",
         "shutdown",
         "after_fork",
         "_fault",

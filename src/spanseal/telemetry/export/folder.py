@@ -1,115 +1,125 @@
-"""Export into a folder: one file per process, one OTLP JSON line per ended span. May import encode, sink, span_file.
+"""Export into a folder: one file per process, one OTLP JSON line per span. May import the siblings.
 
-A line is in the operating system's hands (one ``write(2)`` on an ``O_APPEND`` file) before the span's ``end()``
-returns, so a crash or kill of the process loses no ended span. The file is ``spans-<utc>-<pid>-<n>.jsonl``.
+A line is in the operating system's hands (one ``write(2)``) before the span's ``end()`` returns, so a crash or kill of
+the process loses no ended span; ``durability`` says when it is on the disk itself. What a killed process had started
+and not ended is shown, marked open, by the next process that exports to the folder.
 """
 
 from __future__ import annotations
 
-import os
-import threading
+import contextlib
+import time
 from pathlib import Path
 
 from opentelemetry.sdk.trace import ReadableSpan
 
+from spanseal.settings import Durability
 from spanseal.telemetry.export.encode import LineEncoder
-from spanseal.telemetry.export.sink import Complaints, Stamps
-from spanseal.telemetry.export.span_file import new_path, write_all
-
-_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
+from spanseal.telemetry.export.intents import Key
+from spanseal.telemetry.export.journal import Journal
+from spanseal.telemetry.export.losses import Losses
+from spanseal.telemetry.export.orphans import adopt_folder
+from spanseal.telemetry.export.sink import Complaints, Health, Stamps
+from spanseal.telemetry.export.start_line import key_of, start_line
 
 
 class FolderExport:
     """A sink that appends to a file of its own in ``folder``, which is made if it does not exist.
 
-    A folder that cannot be written or a full disk is said once; the application goes on, lost spans are counted, and
-    each further span tries again.
+    A folder that cannot be written or a full disk is said once; the application goes on, lost spans are counted, each
+    further span tries again, and once there is room a span ``spanseal.gap`` says what is missing.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, durability: Durability = "group", group_ms: int = 50) -> None:
         self.folder = folder
         self.complaints = Complaints()
         self._encoder = LineEncoder()
-        self._lock = threading.RLock()
-        self._fd = -1
-        self._torn = False
-        self._lost_since_flush = False
+        self._losses = Losses()
+        self._lost_since_flush = self._refusing = False
+        self._journal = Journal(folder, durability, group_ms / 1000, trouble=self._trouble)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            adopt_folder(folder)
+        except OSError as error:
+            self._trouble(error)
+        except Exception as error:  # noqa: BLE001 - what others left behind must not keep this process from starting
+            self.complaints.say("orphans", "what a dead process left in %s cannot be read (%r)", folder, error)
+
+    def started(self, span: ReadableSpan, stamps: Stamps) -> None:
+        """Note the start; on trouble it is told once, the span itself may still find room."""
+        line = start_line(self._encoder, span, stamps)
+        if line is None:
+            return
+        try:
+            self._journal.start(key_of(span), line)
         except OSError as error:
             self._trouble(error)
 
     def emit(self, span: ReadableSpan, stamps: Stamps) -> None:
         """Write the span; on trouble it is lost, counted and told once."""
-        line = self._encoder.line(span, stamps)
+        key = key_of(span)
         try:
-            with self._lock:
-                if self._fd < 0:
-                    self.folder.mkdir(parents=True, exist_ok=True)
-                    self._fd = new_file(self.folder)
-                self._write(line)
-        except OSError as error:
-            self.complaints.count("lost")
-            self._lost_since_flush = True
-            self._trouble(error)
-        else:
-            self.complaints.over("folder", "spans can be written to %s again", self.folder)
+            self._journal.end(key, self._encoder.line(span, stamps))
+        except Exception as error:
+            self._lose(key, span, stamps, error)
+            if isinstance(error, OSError):
+                return
+            raise
+        self._refusing = False
+        self.complaints.over("folder", "spans can be written to %s again", self.folder)
+        self._tell_losses()
 
     def flush(self, timeout: float) -> bool:
         """On the disk itself; False if a span was lost since the last flush, the disk refuses, or the file is gone."""
         del timeout
         lost, self._lost_since_flush = self._lost_since_flush, False
         try:
-            with self._lock:
-                if self._fd >= 0:
-                    os.fsync(self._fd)
-                    lost = self._leave_removed_file() or lost
+            if self._journal.removed_under_our_hands():
+                lost = True
+                self.complaints.say("removed", "the file with this process's spans was deleted from %s", self.folder)
+            self._journal.sync()
         except OSError as error:
             self._trouble(error)
             return False
         return not lost
 
+    def health(self) -> Health:
+        """Nothing is ever waiting in a folder."""
+        return Health(not self._refusing, 0, self._losses.total, 0, self.complaints.last)
+
     def after_fork(self) -> None:
         """The child writes a file of its own."""
-        self._lock = threading.RLock()
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd, self._torn = -1, False
+        self._losses, self._lost_since_flush = Losses(), False
+        self._journal.after_fork()
 
     def close(self, timeout: float) -> None:
-        """Flush and close; a later span would open a new file."""
-        self.flush(timeout)
-        with self._lock:
-            if self._fd >= 0:
-                os.close(self._fd)
-            self._fd = -1
-
-    def _leave_removed_file(self) -> bool:
-        """Somebody deleted the file under our hands: what is in it is lost, the next span gets a new one."""
-        if os.fstat(self._fd).st_nlink:
-            return False
-        os.close(self._fd)
-        self._fd = -1
-        self.complaints.say("removed", "the file with this process's spans was deleted from %s", self.folder)
-        return True
-
-    def _write(self, line: bytes) -> None:
-        if self._torn:
-            write_all(self._fd, b"\n")
-            self._torn = False
+        """Write what has not ended as open, flush and close; a later span would open a new file."""
+        del timeout
+        self._tell_losses()
         try:
-            write_all(self._fd, line)
-        except OSError:
-            self._torn = True
-            raise
+            self._journal.close(time.time_ns(), keep=False)
+        except OSError as error:
+            self._trouble(error)
+
+    def _lose(self, key: Key, span: ReadableSpan, stamps: Stamps, error: Exception) -> None:
+        self.complaints.count("lost")
+        self._lost_since_flush = True
+        words = error.strerror if isinstance(error, OSError) else None
+        self._losses.add(span, stamps, words or type(error).__name__)
+        if isinstance(error, OSError):
+            self._trouble(error)
+        with contextlib.suppress(OSError):
+            self._journal.lose(key)
+
+    def _tell_losses(self) -> None:
+        if self._losses.pending:
+            with contextlib.suppress(OSError):  # the next span tries again
+                self._journal.end(None, self._encoder.line(self._losses.gap(), {}))
+                self._losses.forget()
 
     def _trouble(self, error: OSError) -> None:
+        self._refusing = True
         reason = error.strerror or str(error)
         self.complaints.say(
             "folder", "spans cannot be written to %s (%s); the application goes on", self.folder, reason
         )
-
-
-def new_file(folder: Path) -> int:
-    """Open a new file of this process for appending; raises OSError."""
-    return os.open(new_path(folder), _FLAGS, 0o600)

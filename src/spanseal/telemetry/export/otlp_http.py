@@ -1,7 +1,9 @@
 """One OTLP/HTTP JSON connection: post a body, get a verdict. May import the standard library only.
 
-Verdicts follow the OTLP specification ("OTLP/HTTP Response", "Failures"), with one difference on purpose: server errors
-that the specification calls permanent (500 and its like) are tried again too, since spans are kept on disk meanwhile.
+Verdicts follow the OTLP specification ("OTLP/HTTP Response", "Failures"), with two differences on purpose, since spans
+are kept on disk meanwhile: server errors that the specification calls permanent (500 and its like) are tried again too;
+and a 200 whose content is no OTLP answer, like that of a login page, is no yes. Redirects are not followed, no proxy is
+used. A whole exchange ends after ``timeout``, however slowly the bytes drip.
 """
 
 from __future__ import annotations
@@ -9,26 +11,58 @@ from __future__ import annotations
 import base64
 import email.utils
 import http.client
+import io
 import json
+import socket
 import ssl
 import time
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from dataclasses import dataclass, field
+from email.message import Message
+from typing import Any, Final, Literal, cast
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+_MOST_ANSWER: Final = 1 << 20
+_GZIP_PIECE: Final = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where to and how. ``timeout`` in seconds; certificates and key are paths of PEM files.
+
+    ``certificate`` holds the authorities to trust instead of the system's, the client's pair is for mTLS.
+    """
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    timeout: float = 10.0
+    certificate: str | None = None
+    client_certificate: str | None = None
+    client_key: str | None = None
+    compression: Literal["none", "gzip"] = "none"
+
+    def connection(self) -> OtlpHttp:
+        """A connection of its own, not opened yet."""
+        return OtlpHttp(
+            self.url, self.headers, self.timeout, self.certificate,
+            client_certificate=self.client_certificate, client_key=self.client_key, compression=self.compression,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What became of a request. ``retry_after`` in seconds, None if the server did not say; ``reason`` is for people.
 
-    ``verdict``: *taken*; *partly* (taken, but the server refused some spans); *later* (try again); *split* (something
-    in the body is refused: try smaller bodies); *refused* (this server takes none of it).
+    ``verdict``: *taken*; *partly* (taken, but the server refused ``rejected`` spans); *later* (try again); *split*
+    (something in the body is refused: try smaller bodies); *refused* (this server takes nothing from us as it is set
+    up: a wrong token, path or URL, which may be mended).
     """
 
     verdict: Literal["taken", "partly", "later", "split", "refused"]
     reason: str = ""
     retry_after: float | None = None
+    rejected: int = 0
 
 
 class OtlpHttp:
@@ -40,24 +74,25 @@ class OtlpHttp:
         headers: Mapping[str, str] | None = None,
         timeout: float = 10.0,
         certificate: str | None = None,
+        *,
+        client_certificate: str | None = None,
+        client_key: str | None = None,
+        compression: Literal["none", "gzip"] = "none",
     ) -> None:
+        self._route = route = Route(
+            url, headers or {}, timeout, certificate, client_certificate, client_key, compression
+        )
         self._parts = urlsplit(url)
-        self._timeout = timeout
-        self._certificate = certificate
         self._headers = {"Content-Type": "application/json", "User-Agent": "spanseal", **_basic(self._parts)}
-        self._headers.update(headers or {})
+        if route.compression == "gzip":
+            self._headers["Content-Encoding"] = "gzip"
+        self._headers.update(route.headers)
         self._connection: http.client.HTTPConnection | None = None
+        self._deadline = 0.0
 
     def post(self, body: bytes) -> Answer:
         """Send one request. Never raises for anything that a network or server can do."""
-        reused = self._connection is not None
-        try:
-            return self._post(body)
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            self.close()
-            if reused and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
-                return self.post(body)  # the server closed an idle connection: no fault, once
-            return Answer("later", f"{type(error).__name__}: {error}")
+        return self._attempt(_gzipped(body) if self._route.compression == "gzip" else body)
 
     def close(self) -> None:
         """Close the connection; the next post opens a new one."""
@@ -65,23 +100,85 @@ class OtlpHttp:
         if connection is not None:
             connection.close()
 
-    def _post(self, body: bytes) -> Answer:
+    def forget(self) -> None:
+        """In a forked child: the connection is the parent's; drop our handle on it without a word to the server."""
+        connection, self._connection = self._connection, None
+        sock = getattr(connection, "sock", None)
+        if isinstance(sock, socket.socket):
+            socket.socket(fileno=sock.detach()).close()
+
+    def _attempt(self, body: bytes) -> Answer:
+        reused = self._connection is not None
+        try:
+            return self._exchange(body)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.close()
+            if reused and isinstance(error, http.client.RemoteDisconnected | ConnectionError):
+                return self._attempt(body)  # the server closed an idle connection: no fault, once
+            return Answer("later", f"{type(error).__name__}: {error}")
+
+    def _exchange(self, body: bytes) -> Answer:
+        self._deadline = time.monotonic() + self._route.timeout
         if self._connection is None:
             self._connection = self._connect()
+        elif self._connection.sock is not None:
+            self._connection.sock.settimeout(self._route.timeout)
         path = urlunsplit(("", "", self._parts.path or "/", self._parts.query, ""))
         self._connection.request("POST", path, body, self._headers)
         response = self._connection.getresponse()
-        content = response.read(1 << 20)
+        content = response.read(_MOST_ANSWER)
         if not response.isclosed():
             self.close()
-        return _verdict(response.status, response.headers.get("Retry-After"), content)
+        return _verdict(response.status, response.headers, content)
 
     def _connect(self) -> http.client.HTTPConnection:
-        host = self._parts.hostname or ""
+        host, timeout = self._parts.hostname or "", self._route.timeout
+        made = http.client.HTTPConnection(host, self._parts.port, timeout=timeout)
         if self._parts.scheme == "https":
-            context = ssl.create_default_context(cafile=self._certificate)
-            return http.client.HTTPSConnection(host, self._parts.port, timeout=self._timeout, context=context)
-        return http.client.HTTPConnection(host, self._parts.port, timeout=self._timeout)
+            context = ssl.create_default_context(cafile=self._route.certificate)
+            if self._route.client_certificate:
+                context.load_cert_chain(self._route.client_certificate, self._route.client_key)
+            made = http.client.HTTPSConnection(host, self._parts.port, timeout=timeout, context=context)
+        made.response_class = self._response  # pyright: ignore[reportAttributeAccessIssue] - it is only called
+        return made
+
+    def _response(self, sock: socket.socket, *args: Any, **kwargs: Any) -> http.client.HTTPResponse:
+        return http.client.HTTPResponse(cast("socket.socket", _Patient(sock, self._deadline)), *args, **kwargs)
+
+
+class _Patient(io.RawIOBase):
+    """Reads from a socket until a deadline for all of it: each read alone has only the time that is left."""
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock = sock
+        self._deadline = deadline
+        self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open as long as it is read
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """What http.client asks of a socket."""
+        del mode
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer takes too long")
+        self._sock.settimeout(left)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _gzipped(body: bytes) -> bytes:
+    """In pieces, each of which gives the interpreter free."""
+    packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+    pieces = [packer.compress(body[at : at + _GZIP_PIECE]) for at in range(0, len(body), _GZIP_PIECE)]
+    return b"".join([*pieces, packer.flush()])
 
 
 def without_secrets(url: str) -> str:
@@ -101,26 +198,33 @@ def _basic(parts: SplitResult) -> dict[str, str]:
     return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
 
 
-def _verdict(status: int, retry_after: str | None, content: bytes) -> Answer:
+def _verdict(status: int, headers: Message, content: bytes) -> Answer:
     if 200 <= status < 300:
-        refused = _partial(content)
-        return Answer("partly", refused) if refused else Answer("taken")
+        return _of_success(headers.get("Content-Type", ""), content)
     reason = f"HTTP {status} {content[:200].decode('utf-8', 'replace')}".strip()
+    if 300 <= status < 400:
+        reason = f"HTTP {status}, a redirect to {headers.get('Location', 'nowhere')!r}, is not followed: name that URL"
     if status in (408, 425, 429) or status >= 500:
-        return Answer("later", reason, _seconds(retry_after))
+        return Answer("later", reason, _seconds(headers.get("Retry-After")))
     return Answer("split" if status in (400, 413, 422) else "refused", reason)
 
 
-def _partial(content: bytes) -> str:
-    """The reason of a partial success, empty if there is none."""
-    no_trouble: dict[str, Any] = {}
+def _of_success(kind: str, content: bytes) -> Answer:
+    """Empty and protobuf content are taken as a plain yes; of JSON, a partial success counts."""
+    if not content.strip() or "protobuf" in kind:
+        return Answer("taken")
     try:
-        document: Any = json.loads(content or b"{}")
-        found = cast("dict[str, Any]", document).get("partialSuccess") or no_trouble
+        document: Any = json.loads(content)
+    except (ValueError, RecursionError):
+        return Answer("later", f"the answer is no OTLP ({kind or 'no content type'}): is this the right URL?")
+    try:
+        found = cast("dict[str, Any]", document).get("partialSuccess") or dict[str, Any]()
         count = int(found.get("rejectedSpans") or 0)
     except (ValueError, AttributeError, TypeError):
-        return ""
-    return f"{count} spans refused: {str(found.get('errorMessage', ''))[:200]}" if count else ""
+        return Answer("taken")
+    if count <= 0:
+        return Answer("taken")
+    return Answer("partly", f"{count} spans refused: {str(found.get('errorMessage', ''))[:200]}", rejected=count)
 
 
 def _seconds(header: str | None) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from opentelemetry.sdk.trace import ReadableSpan
@@ -20,8 +21,40 @@ def nanoseconds(time: float | None) -> int:
     return min(max(int(time or 0), 0), 2**64 - 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How an export is doing.
+
+    ``ok`` is False while the disk refuses, or (``spool_full = fail``) since the bound was first reached.
+    ``backlog_bytes`` are written and not delivered, ``lost`` spans were kept nowhere, ``refused`` ones are set aside in
+    ``rejected/`` because the server does not want them; ``last_error`` is for people, empty if there was none.
+
+    >>> Health(lost=1) + Health(ok=False, backlog_bytes=7)
+    Health(ok=False, backlog_bytes=7, lost=1, refused=0, last_error='')
+    """
+
+    ok: bool = True
+    backlog_bytes: int = 0
+    lost: int = 0
+    refused: int = 0
+    last_error: str = ""
+
+    def __add__(self, other: Health) -> Health:
+        return Health(
+            self.ok and other.ok,
+            self.backlog_bytes + other.backlog_bytes,
+            self.lost + other.lost,
+            self.refused + other.refused,
+            other.last_error or self.last_error,
+        )
+
+
 class Sink(Protocol):
-    """One way out. ``emit`` returns only when the span is safe from a crash of this process."""
+    """One way out. ``emit`` returns only when the span is as safe as ``durability`` promises."""
+
+    def started(self, span: ReadableSpan, stamps: Stamps) -> None:
+        """A span has started: remember what is known, so that it shows as open if it never ends."""
+        ...
 
     def emit(self, span: ReadableSpan, stamps: Stamps) -> None:
         """Take an ended span; ``stamps`` are attributes that must be on it whatever the SDK dropped."""
@@ -29,6 +62,10 @@ class Sink(Protocol):
 
     def flush(self, timeout: float) -> bool:
         """True if every span emitted so far has arrived, and none was lost since the last flush."""
+        ...
+
+    def health(self) -> Health:
+        """How it is doing now; cheap."""
         ...
 
     def after_fork(self) -> None:
@@ -52,6 +89,7 @@ class Complaints:
     def __init__(self) -> None:
         self._said: set[str] = set()
         self.counts: dict[str, int] = {}
+        self.last = ""
         self._log = logging.getLogger("spanseal")
 
     def count(self, kind: str, number: int = 1) -> None:
@@ -61,6 +99,7 @@ class Complaints:
     def say(self, kind: str, message: str, *args: object) -> None:
         """Count one of this kind, and log it if it is the first since :meth:`over`."""
         self.count(kind)
+        self.last = message % args if args else message
         if kind not in self._said:
             self._said.add(kind)
             self._log.warning(message, *args)

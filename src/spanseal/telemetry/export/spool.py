@@ -1,112 +1,228 @@
 """Durable export to an OTLP/HTTP URL: onto disk before the span's ``end()`` returns, sent by a thread afterwards.
 
-Every ended span is appended to a segment of this process before anything else; the sender ships whole lines in
+Every start and every end is appended to files of this process before anything else; the sender ships whole lines in
 batches bounded by bytes and removes a segment only when the server has taken all of it. If the server is down, the
-process goes on and says so once; if it dies, the next process with the same URL and spool folder adopts the segment.
-A span may arrive twice (the sealer drops doubles); none is dropped. May import spool_files, sender, encode and sink.
+process goes on and says so once; if it dies, the next process with the same URL and spool folder adopts its files and
+sends what had ended, and marked open what had not. A span may arrive twice (the sealer drops doubles); none is dropped.
+
+``spool_max_bytes`` bounds the folder. Beyond it, or on a disk without room: *shed* and *fail* drop the newest spans,
+counted and told in a span ``spanseal.gap``, *fail* also calls the export unhealthy for good; *block* lets ``end()``
+wait until there is room again (not in a finaliser, nor while the process ends). May import its siblings.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
-import threading
-from collections.abc import Mapping
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from opentelemetry.sdk.trace import ReadableSpan
 
-from spanseal.telemetry.export import spool_files
+from spanseal.settings import Durability, SpoolFull
 from spanseal.telemetry.export.encode import LineEncoder
-from spanseal.telemetry.export.otlp_http import OtlpHttp, without_secrets
+from spanseal.telemetry.export.intents import Key
+from spanseal.telemetry.export.journal import Journal
+from spanseal.telemetry.export.losses import Losses
+from spanseal.telemetry.export.memory import MOST_BYTES, Memory
+from spanseal.telemetry.export.otlp_http import Route, without_secrets
+from spanseal.telemetry.export.room import Room
+from spanseal.telemetry.export.segment import Source
 from spanseal.telemetry.export.sender import Sender
-from spanseal.telemetry.export.sink import Complaints, Stamps
-from spanseal.telemetry.export.spool_files import Segment
+from spanseal.telemetry.export.sink import Complaints, Health, Stamps
+from spanseal.telemetry.export.start_line import key_of, start_line
 
 SEGMENT_BYTES: Final = 16 * 1024 * 1024
+_FULL: Final = "the spool is full"
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How spans are kept until they are delivered; see the settings of these names."""
+
+    durability: Durability = "group"
+    group_ms: int = 50
+    max_bytes: int = 1024 * 1024 * 1024
+    when_full: SpoolFull = "shed"
 
 
 class Spool:
-    """A sink that delivers to ``url`` (the full path, ``…/v1/traces``) by way of files below ``root``."""
+    """A sink that delivers to ``route.url`` (the full path, ``…/v1/traces``) by way of files below ``root``."""
 
-    def __init__(
-        self,
-        url: str,
-        root: Path,
-        *,
-        headers: Mapping[str, str] | None = None,
-        timeout: float = 10.0,
-        certificate: str | None = None,
-    ) -> None:
-        self.url = url
-        self.folder = root / hashlib.sha256(url.encode()).hexdigest()[:16]
+    def __init__(self, route: Route, root: Path, keeping: Keeping | None = None) -> None:
+        self.url = route.url
+        self.folder = root / hashlib.sha256(route.url.encode()).hexdigest()[:16]
         self.complaints = Complaints()
-        self._http = (url, headers, timeout, certificate)
+        self._route = route
+        self._keeping = keeping or Keeping()
+        in_memory = self._keeping.durability == "off"
+        self._room = Room(min(self._keeping.max_bytes, MOST_BYTES) if in_memory else self._keeping.max_bytes)
         self._encoder = LineEncoder()
-        self._lock = threading.RLock()
-        self._current: Segment | None = None
+        self._losses = Losses()
         self._emitted = 0
-        self._lost_since_flush = False
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            (self.folder / "endpoint").write_text(without_secrets(url) + "\n", encoding="utf-8")
-        except OSError as error:
-            self._trouble(error)
+        self._lost_since_flush = self._refusing = self._closing = False
+        if not in_memory:
+            self._name_folder()
         self._sender = self._new_sender()
+        self._store = Memory(self._add) if in_memory else self._journal()
         self._sender.start()
 
-    def emit(self, span: ReadableSpan, stamps: Stamps) -> None:
-        """Append the span to the segment and wake the sender; a span that the disk refuses is lost and counted."""
-        line = self._encoder.line(span, stamps)
-        try:
-            with self._lock:
-                segment = self._segment()
-                segment.append(line)
-                self._emitted += 1
-        except OSError as error:
-            self.complaints.count("lost")
-            self._lost_since_flush = True
-            self._trouble(error)
+    def started(self, span: ReadableSpan, stamps: Stamps) -> None:
+        """Note the start; on trouble it is told once, the span itself may still find room."""
+        line = start_line(self._encoder, span, stamps)
+        if line is None:
             return
+        try:
+            self._store.start(key_of(span), line)
+        except OSError as error:
+            self._trouble(error)
+
+    def emit(self, span: ReadableSpan, stamps: Stamps) -> None:
+        """Keep the span and wake the sender; one for which there is no room waits or is lost, counted and told."""
+        key = key_of(span)
+        try:
+            line = self._encoder.line(span, stamps)
+        except Exception as error:
+            self._lose(key, span, stamps, type(error).__name__)
+            raise
+        while reason := self._keep(key, line):
+            if self._may_wait(reason):
+                time.sleep(0.01)
+                continue
+            self._lose(key, span, stamps, reason)
+            break
         self._sender.wake()
 
     def flush(self, timeout: float) -> bool:
         """True only if everything emitted before the call was taken by the server and nothing was lost or refused."""
         lost, self._lost_since_flush = self._lost_since_flush, False
+        self._tell_losses()
+        with contextlib.suppress(OSError):
+            self._store.sync()
         return self._sender.settle(self._emitted, timeout) and not lost
 
+    def health(self) -> Health:
+        """Not ok while the disk refuses; with *fail*, since the first loss."""
+        counts = self.complaints.counts
+        failed = self._keeping.when_full == "fail" and (self._losses.total > 0 or self._room.full)
+        return Health(
+            not self._refusing and not failed, self._sender.backlog, counts.get("lost", 0), counts.get("refused", 0),
+            self.complaints.last,
+        )  # fmt: skip
+
     def after_fork(self) -> None:
-        """The child starts its own segment and its own sender."""
-        self._lock = threading.RLock()
+        """The child starts its own files and its own sender."""
         self._sender.abandon()
-        self._current, self._emitted, self._lost_since_flush = None, 0, False
+        self._emitted, self._lost_since_flush, self._losses = 0, False, Losses()
+        self._room.full = False
         self._sender = self._new_sender()
+        self._store.after_fork()
 
     def close(self, timeout: float) -> None:
-        """Try to deliver within ``timeout`` seconds, less if the server does not answer; the rest stays on disk."""
-        with self._lock:
-            self._current = None
-        self._sender.stop(self._emitted, timeout)
+        """Emit what is open, deliver what can be in ``timeout`` seconds, less if the server does not answer.
 
-    def _segment(self) -> Segment:
-        current = self._current
-        if current is None or current.size >= SEGMENT_BYTES:
-            current = self._current = spool_files.create(self.folder)
-            self._sender.add(current)
-        return current
+        The rest stays on disk.
+        """
+        self._closing = True
+        self._tell_losses(anyhow=True)
+        try:
+            self._emitted += self._store.close(time.time_ns(), keep=True)
+        except OSError as error:
+            self._trouble(error)
+        self._store.leave(delivered=self._sender.stop(self._emitted, timeout))
+        if isinstance(self._store, Memory) and self._store.unsent:
+            self.complaints.count("lost", self._store.unsent)
+            self.complaints.say(
+                "unsent", "%d spans were not delivered to %s and are lost (durability: off)",
+                self._store.unsent, without_secrets(self.url),
+            )  # fmt: skip
 
-    def _retire(self, segment: Segment, tidy: bool) -> bool:
-        """Called by the sender when a segment of ours is delivered: may it go? A small one is written on."""
-        with self._lock:
-            if segment is self._current:
-                if segment.size < SEGMENT_BYTES // 16 and not tidy:
-                    return False
-                self._current = None
-            return segment.sent >= segment.size
+    def _keep(self, key: Key | None, line: bytes) -> str:
+        """Why the line cannot be kept now; empty if it is."""
+        if not self._room.admits(self._store.size, len(line)):
+            return _FULL
+        try:
+            self._store.end(key, line)
+        except OSError as error:
+            self._trouble(error)
+            return (os_reason(error)) if error.errno not in _NO_ROOM else _FULL
+        self._emitted += 1
+        self._refusing = False
+        self.complaints.over("spool", "spans can be kept in %s again", self.folder)
+        if key is not None:
+            self._tell_losses()
+        return ""
+
+    def _may_wait(self, reason: str) -> bool:
+        asked = self._keeping.when_full == "block" and reason == _FULL
+        return asked and not self._closing and not self._store.held and not self._sender.is_current()
+
+    def _lose(self, key: Key, span: ReadableSpan, stamps: Stamps, reason: str) -> None:
+        self.complaints.count("lost")
+        self._lost_since_flush = True
+        self._losses.add(span, stamps, reason)
+        if reason == _FULL and not self._refusing:
+            told = "the spool %s has reached its %d bytes; spans are dropped until the server takes some"
+            self.complaints.say("full", told, self.folder, self._room.most)
+        with contextlib.suppress(OSError):
+            self._store.lose(key)
+
+    def _tell_losses(self, *, anyhow: bool = False) -> None:
+        if not self._losses.pending:
+            return
+        line = self._encoder.line(self._losses.gap(), {})
+        if not anyhow and not self._room.admits(self._store.size, len(line)):
+            return
+        with contextlib.suppress(OSError):  # the next span tries again
+            self._store.end(None, line)
+            self._emitted += 1
+            self._losses.forget()
+            self.complaints.over("full", "the spool %s has room again", self.folder)
+
+    def _delivered(self, segment: Source, tidy: bool) -> bool:
+        """Called by the sender when a segment of ours is delivered: may it go?"""
+        tidy = tidy or self._room.full
+        return self._store.retire(segment, tidy=tidy)
+
+    def _made_room(self, others: int) -> None:
+        """Called by the sender when files are gone; ``others`` is what is left in the folder beside ours."""
+        self._room.others = others
+        self._tell_losses()
+
+    def _add(self, source: Source) -> None:
+        self._sender.add(source)
+
+    def _name_folder(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            (self.folder / "endpoint").write_text(without_secrets(self.url) + "\n", encoding="utf-8")
+        except OSError as error:
+            self._trouble(error)
+
+    def _journal(self) -> Journal:
+        keeping = self._keeping
+        segment = min(SEGMENT_BYTES, keeping.max_bytes // 8)
+        return Journal(
+            self.folder, keeping.durability, keeping.group_ms / 1000,
+            segment_bytes=segment, added=self._add, trouble=self._trouble,
+        )  # fmt: skip
 
     def _new_sender(self) -> Sender:
-        return Sender(without_secrets(self.url), OtlpHttp(*self._http), self.folder, self._retire, self.complaints)
+        return Sender(
+            without_secrets(self.url), self._route.connection(), self.folder, self._delivered, self._made_room,
+            self.complaints, most_aside=self._keeping.max_bytes // 4,
+        )  # fmt: skip
 
     def _trouble(self, error: OSError) -> None:
-        reason = error.strerror or str(error)
-        self.complaints.say("spool", "spans cannot be kept in %s (%s); the application goes on", self.folder, reason)
+        self._refusing = True
+        told = "spans cannot be kept in %s (%s); the application goes on"
+        self.complaints.say("spool", told, self.folder, os_reason(error))
+
+
+def os_reason(error: OSError) -> str:
+    """What the system says, in words."""
+    return error.strerror or str(error)

@@ -1,116 +1,78 @@
-"""The files of a spool: segments that their process holds a lock on, and those of dead processes. May import span_file.
+"""Spool files of dead processes, taken over to be sent, and what a server refuses, set aside. May import its siblings.
 
-A segment ``spans-<utc>-<pid>-<n>.jsonl`` holds lines in order of writing; ``….pos`` beside it says in decimal how many
-of its bytes were delivered. Whoever works on a segment holds ``flock`` on it, which the system releases when a process
-dies however it dies: a segment whose lock is free is an orphan, and is adopted. A file is locked before it gets its
-name, and a name is removed while the lock is held, so no two processes ever send from one file.
+Files of a stem are owned by whoever holds the lock of its ``.started-<stem>``, see ``intents``. A file of spans without
+one (put there by hand, say out of ``rejected/``) is owned by whoever locks it itself.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
-from spanseal.telemetry.export.span_file import new_path, write_all
+from spanseal.telemetry.export.orphans import Orphan, orphans
+from spanseal.telemetry.export.segment import Segment, position_path
+from spanseal.telemetry.export.span_file import CLOEXEC, lease_path, stem_of, write_all
+
+AT_ONCE: Final = 32
+"""So many stems are adopted at a time: each takes open files."""
 
 
 @dataclass(slots=True)
-class Segment:
-    """A locked segment: ``size`` bytes written so far, ``sent`` delivered or set aside."""
+class _Adopted:
+    """Counts the segments of an orphan that are still in work; the last one takes its lock along."""
 
-    path: Path
-    fd: int
-    size: int
-    sent: int = 0
-    own: bool = False
+    orphan: Orphan
+    left: int
+    kept: bool = False
 
-    def append(self, line: bytes) -> None:
-        """Write a line; after a failure the torn line is cut off again, so that the next one starts clean."""
-        try:
-            write_all(self.fd, line)
-        except OSError:
-            os.ftruncate(self.fd, self.size)
-            raise
-        self.size += len(line)
-
-    def lines(self, most: int) -> list[bytes]:
-        """Whole lines from ``sent`` on, together at most ``most`` bytes but at least one line (if one is whole)."""
-        wanted = most
-        while True:
-            chunk = os.pread(self.fd, wanted, self.sent)
-            end = chunk.rfind(b"\n") + 1
-            if end or len(chunk) < wanted:
-                return chunk[:end].splitlines(keepends=True) if end else []
-            wanted *= 2
-
-    def tail(self) -> bytes:
-        """What lies behind the last whole line."""
-        return os.pread(self.fd, max(0, self.size - self.sent), self.sent)
-
-    def advance(self, count: int) -> None:
-        """``count`` bytes more are delivered; remembered for whoever may adopt the segment."""
-        self.sent += count
-        fd = os.open(_position(self.path), os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            os.pwrite(fd, f"{self.sent:020d}\n".encode(), 0)
-        finally:
-            os.close(fd)
-
-    def remove(self) -> None:
-        """Everything is delivered or set aside: the segment goes."""
-        self.path.unlink(missing_ok=True)
-        _position(self.path).unlink(missing_ok=True)
-        os.close(self.fd)
-
-    def release(self) -> None:
-        """Leave the segment for adoption by a later process."""
-        os.close(self.fd)
+    def gone(self, removed: bool) -> None:
+        self.kept |= not removed
+        self.left -= 1
+        if self.left == 0:
+            self.orphan.release() if self.kept else self.orphan.remove()
 
 
-def create(folder: Path) -> Segment:
-    """A new segment of this process, locked before it has its name. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = new_path(folder)
-    hidden = path.with_suffix(".new")
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0)
-    fd = os.open(hidden, flags, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        hidden.rename(path)
-    except OSError:
-        os.close(fd)
-        raise
-    return Segment(path, fd, 0, own=True)
-
-
-def adopt(folder: Path) -> list[Segment]:
-    """Lock every segment whose process is gone; segments in work are left alone."""
+def adopt(folder: Path) -> tuple[list[Segment], bool]:
+    """Segments of dead processes, locked, with what they never ended; and whether there may be more of them."""
     found: list[Segment] = []
-    for path in sorted(folder.glob("spans-*.jsonl")):
-        try:
-            fd = os.open(path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
-        except OSError:
-            continue
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            state = os.fstat(fd)
-            if state.st_nlink == 0:  # delivered and removed while we opened it
-                raise OSError
-        except OSError:
-            os.close(fd)
-            continue
-        found.append(Segment(path, fd, state.st_size, min(_read_position(path), state.st_size)))
-    return found
+    taken = 0
+    for orphan in islice(orphans(folder), AT_ONCE):
+        taken += 1
+        files = orphan.files
+        owner = _Adopted(orphan, len(files))
+        for path in files:
+            segment = _open(path)
+            if segment is None:
+                owner.gone(False)
+            else:
+                segment.gone = owner.gone
+                found.append(segment)
+        if not files:
+            orphan.remove()
+    for path in sorted(folder.glob("*.jsonl")):
+        stem = stem_of(path.name)
+        if stem is None or not lease_path(folder, stem).exists():
+            segment = _open(path, lock=True)
+            found += [segment] if segment else []
+    return found, taken == AT_ONCE
 
 
-def set_aside(folder: Path, lines: list[bytes]) -> Path:
-    """Keep lines that the server refuses in ``rejected/``, for people to look at. Raises OSError."""
+def set_aside(folder: Path, lines: list[bytes], most: int) -> Path:
+    """Keep lines that the server refuses in ``rejected/``, for people to look at, ``most`` bytes in all.
+
+    Raises OSError. Files that are moved from there back into ``folder`` are sent again.
+    """
     aside = folder / "rejected"
     aside.mkdir(parents=True, exist_ok=True)
+    if sum(entry.stat().st_size for entry in os.scandir(aside)) + sum(map(len, lines)) > most:
+        raise OSError(errno.EDQUOT, "it holds a quarter of spool_max_bytes")
     path = aside / f"rejected-{os.getpid()}.jsonl"
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | CLOEXEC, 0o600)
     try:
         write_all(fd, b"".join(lines))
     finally:
@@ -118,12 +80,36 @@ def set_aside(folder: Path, lines: list[bytes]) -> Path:
     return path
 
 
-def _position(path: Path) -> Path:
-    return path.with_suffix(".pos")
+def bytes_in(folder: Path) -> int:
+    """What all files of a spool take, those set aside included; 0 if it cannot be read."""
+    total = 0
+    for place in (folder, folder / "rejected"):
+        try:
+            total += sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(place) if entry.is_file())
+        except OSError:
+            continue
+    return total
+
+
+def _open(path: Path, *, lock: bool = False) -> Segment | None:
+    try:
+        fd = os.open(path, os.O_RDWR | CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if lock:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        state = os.fstat(fd)
+        if state.st_nlink:  # else delivered and removed while we opened it
+            return Segment(path, fd, state.st_size, min(_read_position(path), state.st_size))
+    except OSError:
+        pass
+    os.close(fd)
+    return None
 
 
 def _read_position(path: Path) -> int:
     try:
-        return max(0, int(_position(path).read_text(encoding="ascii")))
+        return max(0, int(position_path(path).read_text(encoding="ascii")))
     except (OSError, ValueError):
         return 0

@@ -14,7 +14,6 @@ from tests.unit.telemetry.processes import KILLED, agent, spans_in
 
 from spanseal.genai import semconv
 from spanseal.records.ledger import Row, check_rows, decode_manifest
-from spanseal.telemetry.export import folder as folder_export
 from spanseal.telemetry.export.folder import FolderExport
 from spanseal.telemetry.tracing import tracer
 from spanseal.testing import capture_spans
@@ -38,7 +37,7 @@ with run_span("agent"):
     spans = spans_in(tmp_path)
     assert [span.name for span in spans] == [f"step {number}" for number in range(20)]
     assert [span.attributes[semconv.SEQ] for span in spans] == list(range(1, 21))
-    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o600]
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
 
 
 def test_a_fork_writes_its_own_file_under_its_own_writer_and_no_span_twice(tmp_path: Path) -> None:
@@ -56,7 +55,7 @@ with run_span("agent"):
 """
     agent(code, str(tmp_path))
     spans = spans_in(tmp_path)
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.glob("spans-*"))) == 2
     assert max(Counter(span.span_id for span in spans).values()) == 1
     by_writer: dict[str, list[int]] = {}
     for span in spans:
@@ -89,7 +88,7 @@ print("flushed", flush(), file=sys.stderr)
     assert "Traceback" not in said
 
 
-def test_a_full_disk_is_said_once_counted_and_the_torn_line_is_closed(
+def test_a_full_disk_is_said_once_and_counted_and_a_gap_is_told_once_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     span, export = a_span(), FolderExport(tmp_path)
@@ -104,7 +103,7 @@ def test_a_full_disk_is_said_once_counted_and_the_torn_line_is_closed(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched, caplog.at_level(logging.WARNING, "spanseal"):
-        patched.setattr(folder_export.os, "write", filling_up)
+        patched.setattr(os, "write", filling_up)
         for _ in range(3):
             export.emit(span, {})
     assert export.complaints.counts["lost"] == 3
@@ -115,10 +114,11 @@ def test_a_full_disk_is_said_once_counted_and_the_torn_line_is_closed(
     assert "can be written to" in caplog.messages[-1]
     assert export.flush(1) is True
     export.close(1)
-    lines = next(tmp_path.iterdir()).read_bytes().split(b"\n")
-    whole = [line for line in lines if line.startswith(b'{"resourceSpans"') and line.endswith(b"]}")]
-    assert len(whole) == 2
-    assert lines[-1] == b""
+    assert [span.name for span in spans_in(tmp_path)] == ["s", "s", "spanseal.gap"]
+    gap = spans_in(tmp_path)[-1]
+    assert gap.attributes[semconv.GAP_SPANS] == 3
+    assert gap.attributes[semconv.GAP_REASONS] == ("No space left on device",)
+    assert gap.start < gap.end
 
 
 def test_a_file_that_is_deleted_under_our_hands_is_said_and_a_new_one_begun(
@@ -135,10 +135,43 @@ def test_a_file_that_is_deleted_under_our_hands_is_said_and_a_new_one_begun(
     export.close(1)
 
 
+def test_what_a_killed_process_never_ended_is_shown_open_by_the_next_and_only_once(tmp_path: Path) -> None:
+    code = """
+configure("a", export=sys.argv[1])
+with run_span("agent"):
+    span("ended")
+    with tracer().start_as_current_span("open", attributes={"n": 1}):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+    agent(code, str(tmp_path), expect=KILLED)
+    alive = max(path.stat().st_mtime_ns for path in tmp_path.iterdir())
+    for _ in range(2):
+        agent('configure("b", export=sys.argv[1])', str(tmp_path))
+    spans = {span.name: span for span in spans_in(tmp_path)}
+    assert len(spans_in(tmp_path)) == len(spans) == 3
+    assert {name for name, span in spans.items() if span.attributes.get(semconv.OPEN)} == {"open", "invoke_agent agent"}
+    assert spans["open"].attributes["n"] == 1
+    assert spans["open"].attributes[semconv.SEQ] == 2
+    assert spans["open"].end == max(alive, spans["open"].start)
+    assert not list(tmp_path.glob(".started-*"))
+
+
+def test_what_is_open_at_a_normal_end_is_shown_open_at_once(tmp_path: Path) -> None:
+    code = """
+configure("a", export=sys.argv[1])
+left = tracer().start_span("left")
+span("ended")
+"""
+    agent(code, str(tmp_path))
+    marks = {span.name: span.attributes.get(semconv.OPEN) for span in spans_in(tmp_path)}
+    assert marks == {"ended": None, "left": True}
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
 def test_two_exports_never_share_a_file(tmp_path: Path) -> None:
     span = a_span()
     exports = [FolderExport(tmp_path) for _ in range(3)]
     for export in exports:
         export.emit(span, {})
         export.close(1)
-    assert len(spans_in(tmp_path)) == len(list(tmp_path.iterdir())) == 3
+    assert len(spans_in(tmp_path)) == len(list(tmp_path.glob("spans-*"))) == 3

@@ -35,6 +35,7 @@ class Wire:
     def __init__(self, *answers: Response | Exception) -> None:
         self.answers = list(answers)
         self.opened: list[tuple[str, int | None]] = []
+        self.sock = None
         self.requests: list[tuple[str, str, bytes, dict[str, str]]] = []
 
     def __call__(self, host: str, port: int | None = None, **_: Any) -> Wire:
@@ -70,7 +71,7 @@ def post(
     ],
 )  # fmt: skip
 def test_each_status_has_its_verdict(status: int, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert post(monkeypatch, Wire(Response(status, b"no")))[0].verdict == verdict
+    assert post(monkeypatch, Wire(Response(status, b"" if status < 300 else b"no")))[0].verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,8 @@ def test_each_status_has_its_verdict(status: int, verdict: str, monkeypatch: pyt
         (b'{"partialSuccess":null}', "taken"),
         (b'{"partialSuccess":{"rejectedSpans":"0","errorMessage":"slow down"}}', "taken"),
         (b'{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}', "partly"),
-        (b"<html>", "taken"),
+        (b"<html>", "later"),
+        (b"[" * 100_000, "later"),
         (b"[1]", "taken"),
         (b'{"partialSuccess":{"rejectedSpans":"many"}}', "taken"),
     ],
@@ -90,7 +92,8 @@ def test_each_status_has_its_verdict(status: int, verdict: str, monkeypatch: pyt
 def test_a_partial_success_is_read(content: bytes, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = post(monkeypatch, Wire(Response(200, content)))[0]
     assert answer.verdict == verdict
-    assert answer.reason == ("2 spans refused: too old" if verdict == "partly" else "")
+    if verdict == "partly":
+        assert (answer.reason, answer.rejected) == ("2 spans refused: too old", 2)
 
 
 def test_retry_after_may_be_seconds_or_a_date_and_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

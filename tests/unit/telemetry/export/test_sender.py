@@ -16,10 +16,9 @@ from opentelemetry.sdk.trace import ReadableSpan
 from tests.unit.telemetry.processes import wait_for
 
 from spanseal.records.otlp import parse_line
-from spanseal.telemetry.export import sender, spool_files
-from spanseal.telemetry.export import spool as spool_module
+from spanseal.telemetry.export import segment, sender
 from spanseal.telemetry.export.encode import PREFIX, SUFFIX
-from spanseal.telemetry.export.otlp_http import Answer
+from spanseal.telemetry.export.otlp_http import Answer, Route
 from spanseal.telemetry.export.spool import Spool
 from spanseal.telemetry.tracing import tracer
 from spanseal.testing import capture_spans
@@ -37,9 +36,6 @@ class Server:
         self.gate = threading.Event()
         self.gate.set()
 
-    def __call__(self, *_: object) -> Server:
-        return self
-
     def post(self, body: bytes) -> Answer:
         self.gate.wait(20)
         answer = self.answers.pop(0) if self.answers else Answer("taken")
@@ -51,6 +47,9 @@ class Server:
     def close(self) -> None:
         pass
 
+    def forget(self) -> None:
+        pass
+
     def names(self) -> list[str]:
         return [span.name for body in self.bodies for span in parse_line(body)]
 
@@ -58,14 +57,18 @@ class Server:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     made = Server()
-    monkeypatch.setattr(spool_module, "OtlpHttp", made)
+
+    def connection(_: Route) -> Server:
+        return made
+
+    monkeypatch.setattr(Route, "connection", connection)
     monkeypatch.setattr(sender, "_GATHER", 0.01)
     return made
 
 
 @pytest.fixture
 def spool(tmp_path: Path, server: Server) -> Generator[Spool]:
-    made = Spool(URL, tmp_path)
+    made = Spool(Route(URL), tmp_path)
     yield made
     server.gate.set()
     server.answers = []
@@ -116,7 +119,7 @@ def test_flush_tells_the_truth_while_nothing_is_taken(spool: Spool, server: Serv
 def test_what_is_refused_is_kept_aside_and_said_once(
     spool: Spool, server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server.answers = [Answer("refused", "HTTP 403 Bearer abcdefghijklmnop")] * 2
+    server.answers = [Answer("split", "HTTP 400 Bearer abcdefghijklmnop")] * 2
     for name in "ab":
         emit(spool, name)
         assert spool.flush(10) is False
@@ -125,7 +128,7 @@ def test_what_is_refused_is_kept_aside_and_said_once(
     assert server.names() == ["c"]
     assert len(aside(spool)) == 2
     assert [message.split("; ")[0] for message in caplog.messages] == [
-        f"{URL} refuses spans: HTTP 403 [redacted:bearer:23]"
+        f"{URL} refuses spans: HTTP 400 [redacted:bearer:23]"
     ]
 
 
@@ -143,10 +146,24 @@ def test_one_bad_span_does_not_take_its_neighbours_along(spool: Spool, server: S
 
 
 def test_a_partial_success_is_not_called_a_success(spool: Spool, server: Server) -> None:
-    server.answers = [Answer("partly", "1 spans refused: too old")]
-    emit(spool, "a")
+    server.answers = [Answer("partly", "1 spans refused: too old", rejected=1)]
+    with_two = spans("ab")
+    server.gate.clear()
+    for span in with_two:
+        spool.emit(span, {})
+    server.gate.set()
     assert spool.flush(10) is False
-    assert len(aside(spool)) == 1
+    assert spool.health().refused == 1
+    assert 1 <= len(aside(spool)) <= 2
+    assert server.verdicts.count("partly") == 1
+
+
+def test_a_wrong_token_keeps_the_spans_until_it_is_mended(spool: Spool, server: Server) -> None:
+    server.answers = [Answer("refused", "HTTP 401")]
+    emit(spool, "a")
+    assert spool.flush(20)
+    assert server.verdicts == ["refused", "taken"]
+    assert aside(spool) == []
 
 
 def test_an_orphan_is_adopted_from_where_it_was_left_and_its_torn_line_kept_aside(
@@ -162,7 +179,7 @@ def test_an_orphan_is_adopted_from_where_it_was_left_and_its_torn_line_kept_asid
     busy.write_bytes(lines[0])
     holder = os.open(busy, os.O_RDONLY)
     fcntl.flock(holder, fcntl.LOCK_EX)
-    spool = Spool(URL, tmp_path)
+    spool = Spool(Route(URL), tmp_path)
     try:
         wait_for(lambda: not orphan.exists())
         assert server.bodies == [b'{"resourceSpans":[{"n":1},{"n":2}]}']
@@ -185,7 +202,7 @@ def test_batches_are_bounded_by_bytes(spool: Spool, server: Server, monkeypatch:
 
 
 def test_full_segments_go_one_after_the_other(spool: Spool, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool_module, "SEGMENT_BYTES", 1500)
+    monkeypatch.setattr(spool._store, "_segment_bytes", 1500)  # pyright: ignore[reportPrivateUsage]
     server.gate.clear()
     emit(spool, [f"s{number}" for number in range(20)])
     assert len(segments(spool)) > 3
@@ -207,11 +224,11 @@ def test_a_full_disk_loses_only_what_it_refuses_and_says_so(
 
     emit(spool, "a")
     with monkeypatch.context() as patched, caplog.at_level(logging.WARNING, "spanseal"):
-        patched.setattr(spool_files, "write_all", full)
+        patched.setattr(segment, "write_all", full)
         emit(spool, "bc")
     emit(spool, "d")
     assert spool.flush(10) is False
-    assert server.names() == ["a", "d"]
+    assert server.names() == ["a", "d", "spanseal.gap"]
     assert spool.complaints.counts["lost"] == 2
     assert len([message for message in caplog.messages if "No space left" in message]) == 1
 

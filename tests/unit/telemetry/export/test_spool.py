@@ -52,7 +52,7 @@ def test_collector_down_is_said_once_and_the_next_process_delivers(tmp_path: Pat
     again = Collector(tmp_path / "c", collector.port)
     try:
         agent(ADOPT, collector.url)
-        assert len({span.span_id for span in again.spans()}) == 11 + 5
+        assert len({span.span_id for span in again.spans()}) == 11 + 6
     finally:
         again.stop()
 
@@ -64,8 +64,9 @@ def test_a_kill_loses_no_ended_span(tmp_path: Path, spool: Path) -> None:
         assert len(segments(spool)) == 1
         collector.script("")
         agent(ADOPT, collector.url)
-        names = [span.name for span in collector.spans()]
-    assert sorted(names) == sorted(f"step {number}" for number in range(50))
+        spans = collector.spans()
+    assert sorted(span.name for span in spans) == sorted(["invoke_agent agent", *(f"step {n}" for n in range(50))])
+    assert [span.name for span in spans if span.attributes.get(semconv.OPEN)] == ["invoke_agent agent"]
 
 
 def test_a_fork_sends_its_own_spans_once_and_a_living_process_keeps_its_spool(tmp_path: Path, spool: Path) -> None:
