@@ -54,7 +54,7 @@ def settled(last: HttpAttempt, answer: Answer, fault: str) -> End:
     end = last.end or sc.STREAM_ABANDONED
     if answer.finished:
         return sc.STREAM_COMPLETE
-    if end == sc.STREAM_COMPLETE and answer.texts and fault:
+    if end == sc.STREAM_COMPLETE and fault:
         return sc.STREAM_FAILED
     return end
 

@@ -75,7 +75,7 @@ def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, s
         span.set_attribute(key, value)
     if messages:
         set_content(span, sc.OUTPUT_MESSAGES, render(messages))
-    if sent and answer.size and not body.get("error"):
+    if sent and answer.size and (messages or not body.get("error")):
         for key, value in estimated_usage(wire, sent, told, messages).items():
             span.set_attribute(key, value)
     return wire.fault_of(body) or ("" if answer.texts is None else wire.cut_short(answer.texts, body))
