@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("call_cost", "seal", "verify", "memory", "parse")
+NAMES = (
+    "call_cost", "instrument_cost", "stall", "growth", "long_life", "stream_cost", "seal", "verify", "memory", "parse",
+)  # fmt: skip
 QUICK = {"call_cost": ("--rounds", "2")}
 """How a benchmark is made small where it has no ``--quick``."""
 TREE = Path(__file__).resolve().parents[2]
