@@ -17,6 +17,7 @@ from spanseal.replay.read_part import error_of
 from spanseal.replay.restore import restore
 from spanseal.replay.run import Call, Decision, Part, Run, Step, ToolUse, Verification
 from spanseal.replay.sources.base import Content, SourceSpan
+from spanseal.replay.values import with_values
 
 P = TypeVar("P", bound=Part)
 _CONTENT: Final[tuple[Content, ...]] = ("open", "withheld", "erased", "missing")
@@ -25,7 +26,7 @@ _CONTENT: Final[tuple[Content, ...]] = ("open", "withheld", "erased", "missing")
 def build_run(group: Group) -> Run:
     """The run that these spans tell; never raises, whatever they hold."""
     notes = list(group.notes)
-    spans = restore(sorted(group.spans, key=_order))
+    spans = restore(with_values(sorted(group.spans, key=_order), notes))
     tree = Forest(spans, notes).tree()
     parts = sorted(walk(tree), key=lambda part: part.started)
     roots = _roots(spans)
@@ -40,7 +41,7 @@ def build_run(group: Group) -> Run:
         tools=_only(parts, ToolUse),
         verifications=_only(parts, Verification),
         decisions=_only(parts, Decision),
-        span_count=len(spans),
+        span_count=len(group.spans),
         last_seen=max(max(span.record.start, span.record.end) for span in spans),
         content=max((span.content for span in spans), key=_CONTENT.index),
         resource={key: plain(value) for key, value in (roots or spans)[0].record.resource.items()},

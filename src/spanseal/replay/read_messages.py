@@ -9,6 +9,7 @@ from typing import Any, cast
 from spanseal.genai import semconv
 from spanseal.genai.messages import Message, Part, ToolResult
 from spanseal.genai.semconv_messages import messages_from_semconv
+from spanseal.records.large_values import Mark
 from spanseal.replay.attributes import Attributes
 
 
@@ -58,10 +59,8 @@ def omitted(value: object) -> str:
     """In words, the mark that a value over the size policy leaves; empty if ``value`` is no such mark.
 
     >>> omitted({"spanseal.omitted": {"bytes": 9, "sha256": "ab"}})
-    'too large to be recorded (9 bytes, sha256 ab)'
+    '9 bytes (sha256 ab), the value was not kept'
     """
-    mark = cast("Mapping[str, Any]", value).get(semconv.OMITTED) if isinstance(value, Mapping) else None
-    if not isinstance(mark, Mapping):
-        return ""
-    told = cast("Mapping[str, Any]", mark)
-    return f"too large to be recorded ({told.get('bytes')} bytes, sha256 {told.get('sha256')})"
+    told = cast("Mapping[str, Any]", value).get(semconv.OMITTED) if isinstance(value, Mapping) else None
+    mark = Mark.of(told)
+    return "" if mark is None else mark.words

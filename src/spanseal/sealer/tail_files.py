@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spanseal.errors import UsageError
-from spanseal.records.export_files import is_export, is_packed, is_rotated
+from spanseal.records.export_files import VALUES, is_export, is_packed, is_rotated
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,9 @@ class Unread:
 def discover(paths: Iterable[Path]) -> tuple[list[ExportFile], list[Unread]]:
     """Every export file of the given files and folders (one level), each once, oldest rotation first.
 
-    A file that is named brings its rotated siblings with it. What vanished in between is left out in silence; what
-    cannot be read is returned with the reason, so that nobody takes a partial reading for a whole one.
+    The files of large values, in ``values/<run>/`` of a folder, come last. A file that is named brings its rotated
+    siblings with it. What vanished in between is left out in silence; what cannot be read is returned with the reason,
+    so that nobody takes a partial reading for a whole one.
     """
     found: dict[tuple[int, int], ExportFile] = {}
     unread: list[Unread] = []
@@ -83,9 +84,33 @@ def _candidates(path: Path, unread: list[Unread]) -> Iterator[Path]:
         return
     visible = [name for name in names if not name.startswith(".")]
     yield from _own(folder, [name for name in visible if is_export(name)], unread)
+    if VALUES in visible:
+        yield from _values(folder / VALUES, unread)
     for name in visible:
         if is_packed(name) and not is_export(name):
             unread.append(Unread(folder / name, "packed or binary export: set `compression: none` and `format: json`"))
+
+
+def _values(root: Path, unread: list[Unread]) -> Iterator[Path]:
+    """The files of large values: a folder for each run, never behind a link."""
+    for folder in _folders(root, unread):
+        if not folder.is_symlink():
+            names = (entry.name for entry in _listed(folder, unread))
+            yield from _own(folder, sorted(name for name in names if is_export(name)), unread)
+
+
+def _folders(root: Path, unread: list[Unread]) -> list[Path]:
+    return [] if root.is_symlink() else [entry for entry in _listed(root, unread) if entry.is_dir()]
+
+
+def _listed(folder: Path, unread: list[Unread]) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        unread.append(Unread(folder, f"cannot be listed: {error.strerror}"))
+        return []
 
 
 def _own(folder: Path, names: Iterable[str], unread: list[Unread]) -> Iterator[Path]:

@@ -220,7 +220,7 @@ def test_a_value_that_was_too_large_is_said_to_be(tmp_path: Path) -> None:
     spans[1].attributes[sc.INPUT_MESSAGES] = '{"spanseal.omitted": {"bytes": 9000000, "sha256": "ab"}}'
     run = only(spans, tmp_path)
     assert run.calls[0].replayable == "no"
-    assert any("too large to be recorded (9000000 bytes" in note.meaning for note in run.notes)
+    assert any("9000000 bytes (sha256 ab), the value was not kept" in note.meaning for note in run.notes)
 
 
 def test_a_delta_of_a_history_is_not_taken_for_the_whole(tmp_path: Path) -> None:

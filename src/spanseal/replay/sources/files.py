@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from spanseal.errors import OtlpError, ReplayError
-from spanseal.records.export_files import is_export, is_packed, reading_order
+from spanseal.records.export_files import VALUES, is_export, is_packed, reading_order
 from spanseal.records.otlp import parse_line
 from spanseal.replay.sources.base import NoteLog, Source, SourceSpan
 from spanseal.replay.sources.lines import Piece, lines, pieces
+from spanseal.replay.sources.value_files import scope_of, value_files
 
 LOOKED_FOR: Final = "an audit store, an export file (.jsonl or .json) or a folder of export files"
 _WHOLE_LIMIT: Final = 256 * 1024 * 1024
@@ -35,6 +36,15 @@ class FileSource(Source):
     def _stored(self) -> Iterator[SourceSpan]:
         self._documents, self._foreign = 0, ""
         files = self._files()
+        scopes: set[str] = set()
+        for span in self._of_files(files):
+            scopes.add(scope_of(span.record))
+            yield span
+        if self._foreign and not self._documents:
+            raise ReplayError(_no_export(self.path, len(files), self._foreign))
+        yield from self._of_files(list(value_files(self.path, None if self.path.is_dir() else scopes)))
+
+    def _of_files(self, files: list[Path]) -> Iterator[SourceSpan]:
         for file in files:
             try:
                 stream = file.open("rb")
@@ -45,8 +55,6 @@ class FileSource(Source):
                 continue
             with stream:
                 yield from self._of(file, stream)
-        if self._foreign and not self._documents:
-            raise ReplayError(_no_export(self.path, len(files), self._foreign))
 
     def _files(self) -> list[Path]:
         if not self.path.is_dir():
@@ -55,7 +63,7 @@ class FileSource(Source):
         for entry in _entries(self.path):
             if is_export(entry.name) and entry.is_file():
                 chosen.append(entry)
-            else:
+            elif entry.name != VALUES or not entry.is_dir():
                 self._log.add("ignored", entry.name, _why_ignored(entry))
         return sorted(chosen, key=lambda file: reading_order(file.name))
 

@@ -2,7 +2,7 @@
 
 A line is in the operating system's hands (one ``write(2)``) before the span's ``end()`` returns, so a crash or kill of
 the process loses no ended span; ``durability`` says when it is on the disk itself. What a killed process had started
-and not ended is shown, marked open, by the next process that exports to the folder.
+and not ended is shown, marked open, by the next process that exports to the folder. Large values lie in ``values/``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from spanseal.telemetry.export.losses import Losses
 from spanseal.telemetry.export.orphans import adopt_folder
 from spanseal.telemetry.export.sink import Complaints, Health, Stamps
 from spanseal.telemetry.export.start_line import key_of, start_line
+from spanseal.telemetry.export.value_files import ValueFiles, is_value
 
 
 class FolderExport:
@@ -36,6 +37,7 @@ class FolderExport:
         self._encoder = LineEncoder()
         self._losses = Losses()
         self._lost_since_flush = self._refusing = False
+        self._values = ValueFiles(folder, durability, group_ms / 1000, self._trouble)
         self._journal = Journal(folder, durability, group_ms / 1000, trouble=self._trouble)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +61,11 @@ class FolderExport:
         """Write the span; on trouble it is lost, counted and told once."""
         key = key_of(span)
         try:
-            self._journal.end(key, self._encoder.line(span, stamps))
+            line = self._encoder.line(span, stamps)
+            if is_value(span):
+                self._values.write(span, stamps, line)
+            else:
+                self._journal.end(key, line)
         except Exception as error:
             self._lose(key, span, stamps, error)
             if isinstance(error, OSError):
@@ -77,6 +83,7 @@ class FolderExport:
             if self._journal.removed_under_our_hands():
                 lost = True
                 self.complaints.say("removed", "the file with this process's spans was deleted from %s", self.folder)
+            self._values.sync()
             self._journal.sync()
         except OSError as error:
             self._trouble(error)
@@ -90,6 +97,7 @@ class FolderExport:
     def after_fork(self) -> None:
         """The child writes a file of its own."""
         self._losses, self._lost_since_flush = Losses(), False
+        self._values.after_fork()
         self._journal.after_fork()
 
     def close(self, timeout: float) -> None:
@@ -97,6 +105,7 @@ class FolderExport:
         del timeout
         self._tell_losses()
         try:
+            self._values.close()
             self._journal.close(time.time_ns(), keep=False)
         except OSError as error:
             self._trouble(error)

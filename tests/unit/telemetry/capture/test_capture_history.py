@@ -240,13 +240,17 @@ def test_a_history_too_large_for_one_value_is_still_recorded_by_deltas(tmp_path:
     assert [call.replayable for call in read(captured, tmp_path).calls] == ["exact"] * 6
 
 
-def test_nothing_is_built_on_a_call_that_could_not_be_recorded(tmp_path: Path) -> None:
+def test_what_lies_in_value_spans_is_built_on_like_the_rest(tmp_path: Path) -> None:
     with delta("openai", max_value_bytes=1024) as (captured, client), run_span("a"):
         history = [{"role": "user", "content": "x" * 2000}]
         for number in range(3):
             ask(client, history)
             history += turn(number)
-    assert all("omitted" in call[sc.INPUT_MESSAGES] and sc.HISTORY_BASE not in call for call in chats(captured))
+    assert "omitted" in chats(captured)[0][sc.INPUT_MESSAGES]
+    assert chats(captured)[2][sc.HISTORY_BASE]
+    run = read(captured, tmp_path)
+    assert [call.replayable for call in run.calls] == ["exact"] * 3
+    assert (run.grade, run.span_count) == ("complete", 5)
 
 
 def test_with_capture_off_nothing_changes() -> None:
