@@ -32,7 +32,7 @@ import os
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from spanseal.telemetry.export.span_file import CLOEXEC, lease_path, stems, write_at
+from spanseal.telemetry.export.span_file import CLOEXEC, NEW, lease_path, stems, write_at
 
 Key: TypeAlias = tuple[int, int]
 COMPACT_BYTES: Final = 1024 * 1024
@@ -46,20 +46,19 @@ class Intents:
     def __init__(self, folder: Path, first: str) -> None:
         """Claim a stem; ``first`` is what its first file of spans has behind the stem. Raises OSError."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.stem, self._fd = _claim(folder)
-        self._path = lease_path(folder, self.stem)
         self._open: dict[Key, tuple[int, int]] = {}
         self._live = 0
-        self.known = (f"spans-{self.stem}{first}.jsonl", 0)
-        hidden = _hidden(self._path)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self.size = _begin(self._fd, self.known)
-            hidden.rename(self._path)
-        except OSError:
-            hidden.unlink(missing_ok=True)
-            os.close(self._fd)
-            raise
+        for stem in stems():
+            self.stem, self._path = stem, lease_path(folder, stem)
+            self.known = (f"spans-{stem}{first}.jsonl", 0)
+            if self._path.exists() or any(folder.glob(f"spans-{stem}*")):
+                continue
+            try:
+                self._fd, self.size = _claim(self._path, self.known)
+            except (FileExistsError, FileNotFoundError, BlockingIOError):  # somebody else's, or taken for an orphan
+                folder.stat()
+                continue
+            return
 
     @property
     def fd(self) -> int:
@@ -130,22 +129,25 @@ class Intents:
         os.close(self._fd)
 
 
-def _claim(folder: Path) -> tuple[str, int]:
-    """A stem that nobody has used, and the file of it under its hidden name, made by us alone."""
-    for stem in stems():
-        try:
-            fd = os.open(_hidden(lease_path(folder, stem)), _FLAGS | os.O_EXCL, 0o600)
-        except FileExistsError:
-            continue
-        if not lease_path(folder, stem).exists() and not any(folder.glob(f"spans-{stem}*")):
-            return stem, fd
-        _hidden(lease_path(folder, stem)).unlink(missing_ok=True)
+def _claim(path: Path, known: tuple[str, int]) -> tuple[int, int]:
+    """Make the file, locked before it has its name; returns it with its size. Raises OSError."""
+    hidden = _hidden(path)
+    fd = os.open(hidden, _FLAGS | os.O_EXCL, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.exists():
+            raise FileExistsError
+        size = _begin(fd, known)
+        hidden.rename(path)
+    except OSError:
+        hidden.unlink(missing_ok=True)
         os.close(fd)
-    raise AssertionError("stems do not end")
+        raise
+    return fd, size
 
 
 def _hidden(path: Path) -> Path:
-    return path.with_name(path.name + ".new")
+    return path.with_name(path.name + NEW)
 
 
 def _begin(fd: int, known: tuple[str, int]) -> int:

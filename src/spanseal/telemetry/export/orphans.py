@@ -29,7 +29,7 @@ import orjson
 
 from spanseal.genai import semconv
 from spanseal.telemetry.export.intents import RECORD_HEAD
-from spanseal.telemetry.export.span_file import CLOEXEC, files_of, leases, write_all
+from spanseal.telemetry.export.span_file import CLOEXEC, NEW, files_of, leases, unfinished, write_all
 
 _CHUNK: Final = 1024 * 1024
 _IDS: Final = re.compile(rb'"spans":\[\{"traceId":"([0-9a-f]{32})","spanId":"([0-9a-f]{16})"')
@@ -52,7 +52,7 @@ class Orphan:
     def remove(self) -> None:
         """Nothing is left to do for this stem."""
         self.lease.unlink(missing_ok=True)
-        self.lease.with_name(self.lease.name + ".new").unlink(missing_ok=True)
+        self.lease.with_name(self.lease.name + NEW).unlink(missing_ok=True)
         os.close(self.fd)
 
     def release(self) -> None:
@@ -77,6 +77,11 @@ def orphans(folder: Path, *, archive: bool = False) -> Iterator[Orphan]:
             orphan.release()
             continue
         yield orphan
+    for path in unfinished(folder):
+        fd = _lock(path)
+        if fd is not None:
+            path.unlink(missing_ok=True)
+            os.close(fd)
 
 
 def adopt_folder(folder: Path) -> int:
@@ -171,7 +176,7 @@ def _ended(files: list[Path], head: tuple[str, int]) -> Iterator[bytes]:
 
 def _put(orphan: Orphan, lines: list[bytes]) -> None:
     path = orphan.folder / f"spans-{orphan.stem}-open.jsonl"
-    hidden = orphan.lease.with_name(orphan.lease.name + ".new")
+    hidden = orphan.lease.with_name(orphan.lease.name + NEW)
     fd = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | CLOEXEC, 0o600)
     try:
         write_all(fd, b"".join(lines))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 CLOEXEC: Final = getattr(os, "O_CLOEXEC", 0)
+NEW: Final = ".new"
 _LEASE: Final = ".started-"
 _OF_STEM: Final = re.compile(r"spans-(\d{8}T\d{6}Z-\d+-\d+)(-(\d+|open))?\.jsonl")
 
@@ -34,11 +35,20 @@ def lease_path(folder: Path, stem: str) -> Path:
 
 def leases(folder: Path) -> list[tuple[str, Path]]:
     """The stems that have such a file, oldest first, with its path; none if the folder cannot be read."""
+    return [(name.removeprefix(_LEASE), folder / name) for name in _hidden(folder) if not name.endswith(NEW)]
+
+
+def unfinished(folder: Path) -> list[Path]:
+    """Files of this kind that have not got their name, by a process that died, or is about to give it."""
+    found = [folder / name for name in _hidden(folder) if name.endswith(NEW)]
+    return [path for path in found if not path.with_name(path.name.removesuffix(NEW)).exists()]
+
+
+def _hidden(folder: Path) -> list[str]:
     try:
-        names = sorted(entry.name for entry in os.scandir(folder) if entry.name.startswith(_LEASE))
+        return sorted(entry.name for entry in os.scandir(folder) if entry.name.startswith(_LEASE))
     except OSError:
         return []
-    return [(name.removeprefix(_LEASE), folder / name) for name in names if not name.endswith(".new")]
 
 
 def stem_of(name: str) -> str | None:
