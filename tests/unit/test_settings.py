@@ -42,11 +42,6 @@ def test_a_variable_outranks_the_named_file(tmp_path: Path) -> None:
             "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
             "SPAN_ONLY",
         ),
-        (
-            {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://h:4317"},
-            "OTEL_EXPORTER_OTLP_PROTOCOL",
-            "http/json",
-        ),
     ],
 )
 def test_a_wrong_variable_is_named_with_what_is_allowed(environ: dict[str, str], place: str, allowed: str) -> None:
@@ -54,6 +49,13 @@ def test_a_wrong_variable_is_named_with_what_is_allowed(environ: dict[str, str],
         load_settings(environ)
     assert place in str(caught.value)
     assert allowed in str(caught.value)
+
+
+@pytest.mark.parametrize("endpoint", ["http://h:4317", "h:4317"])
+def test_an_endpoint_for_grpc_is_a_fault_only_of_whoever_uses_it(endpoint: str) -> None:
+    settings = load_settings({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint})
+    assert settings.endpoint is None
+    assert "OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' is not one of http/json" in settings.endpoint_fault
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from spanseal.settings.variables import (
     openai_api_key,
     sealer_token,
     state_dir,
+    zero_code,
 )
 
 __all__ = [
@@ -46,4 +47,5 @@ __all__ = [
     "sealer_token",
     "state_dir",
     "traces_url",
+    "zero_code",
 ]

@@ -41,7 +41,8 @@ class Settings:
     """What variables and file say; None where they say nothing. ``endpoint`` and ``headers`` are OpenTelemetry's own.
 
     ``max_value_bytes`` bounds one content attribute (bytes of UTF-8); ``timeout`` is seconds for one export request;
-    ``sdk_limits`` are the span limits that the user set for the SDK and that we therefore leave alone.
+    ``endpoint_fault`` is the complaint, should our export have to use the endpoint. ``sdk_limits`` are the span limits
+    that the user set for the SDK and that we therefore leave alone.
     ``durability`` says when an ended span is on disk: ``sync`` before ``end()`` returns, ``group`` within ``group_ms``
     milliseconds after, ``off`` never. ``spool_full`` says what happens when ``spool_max_bytes`` are waiting. ``redact``
     are classes of values, ``redact_keys`` regular expressions on keys. ``stream_idle_seconds`` ends a stream that is
@@ -57,6 +58,7 @@ class Settings:
     threads: bool = True
     genai_capture: bool | None = None
     endpoint: str | None = None
+    endpoint_fault: str = ""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     certificate: str | None = None
     timeout: float = 10.0

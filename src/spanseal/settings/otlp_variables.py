@@ -26,7 +26,6 @@ _PROTOCOL = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"
 
 def from_opentelemetry(env: Mapping[str, str], events: Value | None) -> dict[str, Any]:
     """The fields of ``Settings`` that OpenTelemetry's own variables give; ``events`` is our own setting."""
-    no_grpc(env)
     seconds = _of_traces(env, "TIMEOUT")
     packed = _of_traces(env, "COMPRESSION")
     content = _content(env.get(GENAI_CAPTURE, ""))
@@ -37,7 +36,8 @@ def from_opentelemetry(env: Mapping[str, str], events: Value | None) -> dict[str
         "semconv_opt_in": frozenset(
             word.strip() for word in env.get("OTEL_SEMCONV_STABILITY_OPT_IN", "").split(",") if word.strip()
         ),
-        "endpoint": endpoint_of(env),
+        "endpoint": None if (fault := endpoint_fault(env)) else endpoint_of(env),
+        "endpoint_fault": fault,
         "headers": headers_of(env),
         "certificate": _of_traces(env, "CERTIFICATE"),
         "client_certificate": _of_traces(env, "CLIENT_CERTIFICATE"),
@@ -95,15 +95,16 @@ def headers_of(env: Mapping[str, str], signal: str = "TRACES") -> tuple[tuple[st
     return ()
 
 
-def no_grpc(env: Mapping[str, str]) -> None:
-    """Our export speaks OTLP/HTTP; say so when the variables name a gRPC endpoint instead of failing later."""
-    for name in _PROTOCOL:
-        if env.get(name) and endpoint_of(env):
-            if env[name] == "grpc":
-                raise SettingsError(
-                    f"{name}: 'grpc' is not one of http/json, http/protobuf; spanseal speaks OTLP/HTTP (port 4318)"
-                )
-            return
+def endpoint_fault(env: Mapping[str, str]) -> str:
+    """What to say to whoever wants our export, which speaks OTLP/HTTP, to go to a gRPC endpoint; empty if nobody could.
+
+    It may be meant for another exporter of the process: the fault of whoever uses it, not of the variables.
+    """
+    protocol = next((name for name in _PROTOCOL if env.get(name)), None)
+    named = env.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") or env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
+    if protocol is None or not named or env[protocol] != "grpc":
+        return ""
+    return f"{protocol}: 'grpc' is not one of http/json, http/protobuf; spanseal speaks OTLP/HTTP (port 4318)"
 
 
 def resource_name(env: Mapping[str, str]) -> str | None:

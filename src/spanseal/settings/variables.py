@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +46,28 @@ def sealer_token() -> str | None:
 def openai_api_key() -> str | None:
     """The key for OpenAI and compatible servers: ``OPENAI_API_KEY``; empty counts as not set."""
     return os.environ.get("OPENAI_API_KEY") or None
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroCode:
+    """What OpenTelemetry's variables say to ``opentelemetry-instrument``: ``off``, or whether traces go by ``otlp``."""
+
+    off: bool
+    otlp: bool
+
+
+def zero_code() -> ZeroCode:
+    """``OTEL_SDK_DISABLED``, ``OTEL_PYTHON_DISABLED_INSTRUMENTATIONS`` (names spanseal or ``*``) and the exporters."""
+
+    def words(name: str) -> list[str]:
+        return [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
+
+    disabled = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    exporters = words("OTEL_TRACES_EXPORTER")
+    return ZeroCode(
+        off=disabled or not {"*", "spanseal"}.isdisjoint(words("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS")),
+        otlp=not exporters or any(word.startswith("otlp") for word in exporters),
+    )
 
 
 def expanded(text: str) -> tuple[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ import atexit
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from opentelemetry.instrumentation.threading import (  # pyright: ignore[reportMissingTypeStubs] - it ships no types
     ThreadingInstrumentor,
@@ -27,9 +27,10 @@ from spanseal.telemetry.export.spool import Keeping, Spool
 from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.plan import Asked, Plan, Redact, checked, planned
 from spanseal.telemetry.process_pools import carry, stop_carrying
-from spanseal.telemetry.providers import Installed, OwnProvider, install
+from spanseal.telemetry.providers import Installed, foreign_provider, install
 from spanseal.telemetry.signals.set_up import signals_for
 from spanseal.telemetry.signals.signals import Signals
+from spanseal.telemetry.thread_callbacks import carry_into_threads, stop_carrying_into_threads
 
 _EXIT_SECONDS: Final = 5.0
 _SIGNAL_SECONDS: Final = 2.0  # numbers and events are no evidence: an exit waits less for them
@@ -42,6 +43,7 @@ class _State:
     installed: Installed | None = None
     at_exit: bool = False
     threads: bool = False
+    by_default: bool = False
     signals: Signals | None = None
 
 
@@ -88,20 +90,35 @@ def configure(
         service_name=service_name, export=export, capture=capture, history=history, config=config, effects=effects,
         durability=durability, redact=redact,
     )
+    if _state.by_default and _state.asked is not None and asked != _state.asked:
+        shutdown()  # nobody asked for that by a call; this one does
     if _state.asked is not None:
         if asked != _state.asked:
             raise UsageError("configure() was called before with other arguments; call shutdown() first to change them")
         return
     settings = load_settings(file=asked.config)
+    if foreign_provider():  # the standard endpoint is its exporters'
+        settings = replace(settings, endpoint=None, endpoint_fault="")
     plan = planned(asked, export, settings)
     installed = install(service_name or settings.service_name or "unknown_service:python", settings)
     _switch_on(plan, installed, settings, effects or Effects())
     _state.asked, _state.installed = asked, installed
     if settings.threads:
-        carry(configure, asked.for_workers())
+        carry(configure_by_default, asked.for_workers())
     if not _state.at_exit:
         _state.at_exit = True
         atexit.register(shutdown)
+
+
+def configure_by_default(**arguments: Any) -> None:
+    """:func:`configure` where the application did not call it itself: a later call of its own takes its place."""
+    if _state.asked is not None:
+        return
+    _state.by_default = True
+    try:
+        configure(**arguments)
+    finally:
+        _state.by_default = _state.asked is not None
 
 
 def flush(timeout: float = 30.0) -> bool:
@@ -134,6 +151,7 @@ def shutdown() -> None:
     """
     asked, _state.asked = _state.asked, None
     installed, _state.installed = _state.installed, None
+    _state.by_default = False
     if asked is None or installed is None:
         return
     drain()
@@ -145,27 +163,30 @@ def shutdown() -> None:
         _state.signals = None
     if installed.relay is not None:
         installed.relay.target = None
-    if isinstance(installed.provider, OwnProvider):
-        installed.provider.record_all.switched_on = False
+        installed.record_ours(on=False)
     if _state.threads:
         _state.threads = False
         ThreadingInstrumentor().uninstrument()
+    stop_carrying_into_threads()
     stop_carrying()
     activate(None)
 
 
 def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Effects) -> None:
-    if not installed.own:
-        plan = plan if plan.asked_for_export else replace(plan, url=None)
+    if not installed.own and (plan.asked_for_export or not _state.by_default):
         _say_limits(installed)
     by_default: Capture = "full" if plan.folder is not None and installed.own else "off"
     ledger = None
     if installed.relay is not None:
-        ledger = LedgerProcessor(installed.provider, _sinks(plan, settings), effects)
+        sinks = _sinks(plan, settings)
+        ledger = LedgerProcessor(installed.provider, sinks, effects)
         installed.relay.target = ledger
+        installed.record_ours(on=installed.own or bool(sinks))
     if settings.threads and not ThreadingInstrumentor().is_instrumented_by_opentelemetry:
         ThreadingInstrumentor().instrument()
         _state.threads = True
+    if settings.threads:
+        carry_into_threads()
     _state.signals = signals = signals_for(
         settings, effects, installed.provider, folder=plan.folder, url=plan.url, headers=_headers(plan, settings)
     )
@@ -217,6 +238,6 @@ def _say_limits(installed: Installed) -> None:
         )
         return
     _log.warning(
-        "a tracer provider was there already: spans that its sampler drops are not recorded, its exporters get spans "
-        "of other instrumentations unredacted, and its limits may drop attributes"
+        "a tracer provider was there already: spans of other instrumentations that its sampler drops are not recorded, "
+        "its exporters get their spans unredacted, and its limits may drop attributes"
     )

@@ -1,7 +1,8 @@
 """The span processor: numbers the spans of every run, writes manifests, hands ended spans to the sinks. DESIGN 10.1-3.
 
 A span belongs to its nearest ``invoke_agent``: the run of its parent span if that has one (so the children of a foreign
-agent are found), else the run in its context. May import ledger_state, metrics and sink.
+agent are found, and those of a span on another host), else the run in its context. May import ledger_state, metrics,
+same_call, sink and trace_state.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from spanseal import __version__
 from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.records.history import Bases
+from spanseal.telemetry import same_call
 from spanseal.telemetry.export.sink import Complaints, Health, Sink, nanoseconds
-from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, run_of, with_run
+from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, known_run, remember, run_of, with_run
 from spanseal.telemetry.signals import signals
+from spanseal.telemetry.trace_state import run_in
 
 Key: TypeAlias = tuple[int, int]
 _NO_STAMPS: Final[dict[str, str | int | bool]] = {}
@@ -60,6 +63,7 @@ class LedgerProcessor(SpanProcessor):
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Number the span if it belongs to a run, and tell the sinks. Never raises."""
         try:
+            same_call.saw(span)
             self._start(span, otel_context.get_current() if parent_context is None else parent_context)
         except Exception as error:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
             self._fault("numbering a span", error)
@@ -154,7 +158,7 @@ class LedgerProcessor(SpanProcessor):
         where = span.get_span_context()
         found = span.attributes or {}
         parent = trace.get_current_span(context)
-        state, root = self._run_of(found, parent, context)
+        state, root = self._run_of(found, parent, context, where)
         entry = _Open(state, root=root)
         if not where.trace_flags.sampled:
             entry.stamps[semconv.SAMPLED] = False
@@ -172,7 +176,8 @@ class LedgerProcessor(SpanProcessor):
             writer = self._writer
             if writer is None:
                 writer = self._writer = Writer(self._effects)
-            state.belong_to(writer)
+            if state.belong_to(writer):
+                remember(state)
             entry.seq = state.start(where.span_id, nanoseconds(span.start_time))
         entry.stamps[semconv.RUN_ID] = state.context.run_id
         entry.stamps[semconv.WRITER_ID] = writer.id
@@ -180,7 +185,9 @@ class LedgerProcessor(SpanProcessor):
         if entry.root and state.context.parent_run_id:
             entry.stamps[semconv.RUN_PARENT_ID] = state.context.parent_run_id
 
-    def _run_of(self, found: Any, parent: trace.Span, context: Context) -> tuple[RunState | None, bool]:
+    def _run_of(
+        self, found: Any, parent: trace.Span, context: Context, where: SpanContext
+    ) -> tuple[RunState | None, bool]:
         """The run of a span that starts, and whether it is that run's root."""
         bound = run_of(context)
         around = self._inherited_run(parent) or bound
@@ -195,7 +202,10 @@ class LedgerProcessor(SpanProcessor):
             self._add_child(outer or run_of(otel_context.get_current()), bound)
             return bound, True
         name = str(found.get(semconv.AGENT_NAME, ""))
-        inner = RunState(RunContext(self._effects.ids.run_id(), name, around.context.run_id if around else ""))
+        told = run_in(where)  # our sampler has given it an id already, to tell it further
+        if told is None or told == run_in(parent.get_span_context()):
+            told = RunContext(self._effects.ids.run_id(), "")
+        inner = RunState(replace(told, agent_name=name, parent_run_id=around.context.run_id if around else ""))
         self._add_child(around, inner)
         return inner, True
 
@@ -207,6 +217,9 @@ class LedgerProcessor(SpanProcessor):
         if found is None:
             entry = self._open.get((where.trace_id, where.span_id))
             found = None if entry is None else entry.state
+        if found is None:
+            elsewhere = run_in(where)
+            found = None if elsewhere is None else known_run(elsewhere)
         return found
 
     def _add_child(self, outer: RunState | None, inner: RunState) -> None:

@@ -50,6 +50,10 @@ class Patches:
         self._done.append((owner, name, owner.__dict__.get(name), replacement))
         setattr(owner, name, replacement)
 
+    def holds(self, owner: type, name: str) -> bool:
+        """Whether this method of this class is replaced."""
+        return any(done[:2] == (owner, name) for done in self._done)
+
     def undo(self) -> None:
         """As before; what others have put on top since stays theirs."""
         done, self._done = self._done, []

@@ -115,6 +115,8 @@ def _place(export: str | None, settings: Settings) -> tuple[Path | None, str | N
     place = "configure(export=…)" if export is not None else "SPANSEAL_EXPORT"
     target = settings.export if export is None else export
     if target is None:
+        if settings.endpoint_fault:
+            raise SettingsError(settings.endpoint_fault)
         return None, settings.endpoint, False
     if "://" in target:
         return None, traces_url(target, place), True

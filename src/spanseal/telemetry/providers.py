@@ -150,6 +150,11 @@ def _in_our_tracer(provider: AnyProvider) -> RecordAll | None:
 _relays: Final[weakref.WeakKeyDictionary[Any, Relay]] = weakref.WeakKeyDictionary()
 
 
+def foreign_provider() -> bool:
+    """Whether the process has a provider that is not ours."""
+    return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | OwnProvider)
+
+
 def install(service_name: str, settings: Settings) -> Installed:
     """Our relay in the process's provider, which is made if there is none."""
     provider: AnyProvider = trace.get_tracer_provider()
