@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import threading
 from typing import Any
 
@@ -50,6 +51,69 @@ def test_garbage_collected_under_a_processors_lock() -> None:
     assert marks == [None, "abandoned"]
 
 
+class Closing:
+    """A program's own object, in a cycle, that closes its stream when it goes."""
+
+    def __init__(self, reading: Any) -> None:
+        self.reading = reading
+        self.me = self
+
+    def __del__(self) -> None:
+        self.reading.close()
+
+
+class Logging(SpanProcessor):
+    """Says something about each span through a handler that takes a plain lock and collects garbage under it."""
+
+    def __init__(self) -> None:
+        self.log = logging.getLogger("of-a-processor")
+        self.ended: list[ReadableSpan] = []
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self.log.warning("ended %s", span.name)
+        self.ended.append(span)
+
+
+class PlainHandler(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.plain = threading.Lock()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with self.plain:
+            gc.collect()
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_program_closes_in_garbage_collection(kind: str) -> None:
+    """Under the processor's lock, and under that of the logging: the first would be waited for by who holds it."""
+    collecting, saying, handler = Collecting(), Logging(), PlainHandler()
+    provider = TracerProvider()
+    provider.add_span_processor(collecting)
+    provider.add_span_processor(saying)
+    saying.log.addHandler(handler)
+    before = activate(Active(capture="full", provider=provider))
+    gc.collect()
+    gc.disable()
+    try:
+        client = instrument(bare_client(kind, [stream(kind), whole(kind)], []))
+        ask: Any = client.chat if kind == "ollama" else client.chat.completions.create
+        reading = ask(model="m", messages=[], stream=True)
+        next(iter(reading))
+        Closing(reading)
+        ask(model="m", messages=[])
+        assert drain(10.0)
+        del reading
+    finally:
+        gc.enable()
+        activate(before)
+        saying.log.removeHandler(handler)
+    words = [attributes_of(span).get(sc.LLM_STREAM_END) for span in saying.ended]
+    assert sorted(filter(None, words)) == ["partial"]
+    assert len(words) == 2
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_kept_of_calls_that_ended(kind: str) -> None:
     with world(kind, [stream(kind)]) as here:
@@ -71,10 +135,18 @@ def test_a_call_that_cannot_be_ended_does_not_stop_the_others() -> None:
     ended = threading.Event()
 
     class Broken:
+        def progress(self) -> tuple[int, bool]:
+            return 0, True
+
+        def end_held(self) -> None: ...
         def end_dropped(self) -> None:
             raise RuntimeError("a bug of ours")
 
     class Fine:
+        def progress(self) -> tuple[int, bool]:
+            return 0, True
+
+        def end_held(self) -> None: ...
         def end_dropped(self) -> None:
             ended.set()
 

@@ -75,21 +75,12 @@ def packed(kind: str, *, whole: bool) -> list[Answer]:
     return [Answer(pieces=[data[:40], data[40:-30]], headers=headers, fault=lost(kind))]
 
 
-class Slow(Sequence[bytes]):
+class Slow(list[bytes]):
     """Pieces of which the first takes its time."""
-
-    def __init__(self, pieces: Sequence[bytes]) -> None:
-        self._pieces = pieces
 
     def __iter__(self) -> Iterator[bytes]:
         time.sleep(0.05)
-        yield from self._pieces
-
-    def __len__(self) -> int:
-        return len(self._pieces)
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._pieces[at]
+        return super().__iter__()
 
 
 def slow(kind: str) -> list[Answer]:
