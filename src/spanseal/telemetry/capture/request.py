@@ -60,7 +60,8 @@ def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str
     set_base(span, told.placed)
     _set_digest(span, sent, told.record.sha256, redacted=masked.changed or raw is not sent)
     _set_record(span, told.record)
-    _set_content(span, told.messages, masked, always=bool(body))
+    # no messages at all are told, too; but embeddings have none
+    _set_content(span, told.messages, masked, always=bool(body) and wire.OPERATION != sc.OP_EMBEDDINGS)
     return told
 
 

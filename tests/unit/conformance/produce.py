@@ -1,0 +1,265 @@
+"""Makes spans of every kind that we emit: six wire formats whole, streamed and failed, agents, tools, checks, gates.
+
+Each scenario says which conditionally required attributes have their condition met, by kind of span.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.unit.agent.support import broken, multiply
+from tests.unit.telemetry.seams import bodies
+from tests.unit.telemetry.wire_world import Answer, bare_client, whole
+
+from spanseal.agent.build import VerifiableAgent
+from spanseal.control.plane import ControlPlane
+from spanseal.control.policies.max_steps import MaxStepsPolicy
+from spanseal.errors import ProviderUnavailableError
+from spanseal.genai.messages import LLMResponse, ToolCall, Usage
+from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.instrument import instrument
+from spanseal.telemetry.run_span import run_span
+from spanseal.testing import ScriptedModel
+from spanseal.verification.check import VerificationCheck, VerificationResult
+from spanseal.verification.checks.not_empty import NotEmptyCheck
+from spanseal.verification.pipeline import VerificationPipeline
+
+USER: list[Any] = [{"role": "user", "content": "hi"}]
+TOOL: dict[str, Any] = {
+    "type": "function",
+    "function": {"name": "add", "description": "Adds.", "parameters": {"type": "object", "properties": {}}},
+}
+MODEL: Final = frozenset({"gen_ai.request.model", "server.port"})
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """``holds``: by kind of span, the attributes whose condition is met (of errors the span's status tells)."""
+
+    name: str
+    make: Callable[[], object]
+    holds: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+
+
+def client(kind: str, *answers: Answer) -> Any:
+    """An instrumented client whose server answers so."""
+    return instrument(bare_client(kind, answers, []))
+
+
+def _answer(path: str, *, stream: bool = False, **changed: Any) -> Answer:
+    plain, events = bodies.ANSWERS[path]
+    form = "application/x-ndjson" if path.startswith("/api") else "text/event-stream"
+    if stream:
+        return Answer(pieces=events.splitlines(keepends=True), headers={"content-type": form})
+    return Answer(body={**json.loads(plain), **changed})
+
+
+def _chat(**more: Any) -> object:
+    usage = {
+        "prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 2},
+    }
+    told: dict[str, Any] = {"service_tier": "default", "system_fingerprint": "fp", "usage": usage}
+    call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}}
+    message = {"role": "assistant", "content": None, "reasoning_content": "so", "tool_calls": [call]}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    made = client("openai", _answer("/chat/completions", choices=[choice, {**choice, "index": 1}], **told))
+    return made.chat.completions.create(model="m", messages=more.pop("messages", USER), **more)
+
+
+def _rich_chat() -> object:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    far = {"type": "image_url", "image_url": {"url": "https://pictures.test/a.png"}}
+    messages = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": [{"type": "text", "text": "what?"}, picture, far], "name": "ann"},
+        {"role": "assistant", "content": None, "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": "3"},
+    ]
+    return _chat(
+        messages=messages, tools=[TOOL], temperature=0.5, top_p=1.0, max_tokens=9, stop=["END"], seed=3, n=2,
+        frequency_penalty=0.1, presence_penalty=0.2, reasoning_effort="low", service_tier="flex",
+        response_format={"type": "json_object"}, extra_body={"top_k": 7},
+    )
+
+
+def _streamed(kind: str, ask: Callable[[Any], Any], path: str) -> Callable[[], object]:
+    def make() -> object:
+        return list(ask(client(kind, _answer(path, stream=True))))
+
+    return make
+
+
+def _refused(kind: str, ask: Callable[[Any], Any], answer: Answer) -> Callable[[], object]:
+    def make() -> object:
+        try:
+            return ask(client(kind, answer))
+        except Exception as error:
+            return error
+
+    return make
+
+
+def _responses(**more: Any) -> object:
+    answer = _answer("/responses", service_tier="default", **more.pop("answer", {}))
+    return client("openai", answer).responses.create(model="m", input="hi", **more)
+
+
+def _rich_responses() -> object:
+    return _responses(
+        instructions="be brief", previous_response_id="r0", max_output_tokens=9, temperature=0.5, top_p=1,
+        reasoning={"effort": "low"}, service_tier="flex", text={"format": {"type": "json_object"}},
+        tools=[{"type": "function", "name": "add", "parameters": {"type": "object", "properties": {}}, "strict": True},
+               {"type": "web_search"}],
+        prompt={"id": "pr", "version": "2"}, conversation="conv_1",
+        answer={"output": [
+            {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "so"}]},
+            {"type": "function_call", "id": "f", "call_id": "c", "name": "add", "arguments": "{}"},
+            {"type": "compaction", "id": "cp", "encrypted_content": "x"},
+        ], "conversation": {"id": "conv_1"}},
+    )
+
+
+class Warns(VerificationCheck):
+    """Fails as a warning."""
+
+    severity = "warning"
+
+    def check(self, response: LLMResponse) -> VerificationResult:
+        return self.failed("too short")
+
+
+class Breaks(VerificationCheck):
+    """Is broken itself."""
+
+    def check(self, response: LLMResponse) -> VerificationResult:
+        raise OSError("no word list")
+
+
+def _agent(*script: Any, **options: Any) -> VerifiableAgent:
+    options.setdefault("verification", VerificationPipeline([NotEmptyCheck(), Warns()]))
+    options.setdefault("control", ControlPlane([MaxStepsPolicy(3)]))
+    return VerifiableAgent(ScriptedModel(script), tools=[multiply, broken], name="clerk", **options)
+
+
+WISH = ToolCall("c1", "multiply", '{"a": 2, "b": 3}')
+_IN_RUN = frozenset({"gen_ai.agent.name", "gen_ai.conversation.id"})
+_AGENT: Final[Mapping[str, frozenset[str]]] = {
+    "inference": frozenset({"gen_ai.request.model", "gen_ai.conversation.id"}), "execute_tool": _IN_RUN,
+    "invoke_agent": _IN_RUN,
+}
+
+
+def _nested() -> None:
+    with run_span("outer", description="asks", conversation_id="conv_1"), run_span("inner", description="x"):
+        pass
+
+
+def _failing_model() -> object:
+    return _agent(ProviderUnavailableError("down")).run("go", conversation_id="conv_1")
+
+
+def _whole_run() -> object:
+    """A run with everything that can be asked for."""
+    used = Usage(9, 5, cache_read_tokens=4, cache_write_tokens=1, reasoning_tokens=2)
+    said = LLMResponse("6", "m", 9, 5, finish_reason="stop", usage=used)
+    agent = _agent(WISH, said, instructions="be brief", temperature=0.5, max_tokens=9, seed=1, stop=["END"])
+    return agent.run("2 * 3?", conversation_id="conv_1")
+
+
+def _with(kind: str, *more: str) -> Mapping[str, frozenset[str]]:
+    return {kind: MODEL | set(more)}
+
+
+def _ask_chat(made: Any) -> Any:
+    return made.chat.completions.create(model="m", messages=USER)
+
+
+def _ask_stream(made: Any) -> Any:
+    return made.chat.completions.create(model="m", messages=USER, stream=True, stream_options={"include_usage": True})
+
+
+_OPENAI, _OLLAMA = "inference of openai", "inference"
+_ASKED = (
+    "gen_ai.output.type", "gen_ai.request.choice.count", "gen_ai.request.seed", "gen_ai.request.top_k",
+    "openai.request.service_tier", "openai.response.service_tier",
+)
+_RESPONSES = (
+    "gen_ai.output.type", "gen_ai.conversation.id", "gen_ai.prompt.name", "gen_ai.prompt.version",
+    "openai.request.service_tier", "openai.response.service_tier",
+)
+_OPTIONS: dict[str, Any] = {
+    "num_predict": 5, "seed": 1, "top_k": 3, "temperature": 0.1, "top_p": 0.9, "stop": ["END"],
+    "frequency_penalty": 0.1, "presence_penalty": 0.2,
+}
+SCENARIOS: Final = (
+    Scenario("chat", lambda: _chat(), _with(_OPENAI, "openai.response.service_tier")),
+    Scenario("chat, everything asked", _rich_chat, _with(_OPENAI, *_ASKED)),
+    Scenario(
+        "chat, streamed", _streamed("openai", _ask_stream, "/chat/completions"), _with(_OPENAI, "gen_ai.request.stream")
+    ),
+    Scenario("chat, refused", _refused("openai", _ask_chat, Answer(status=429, body={"error": {}})), _with(_OPENAI)),
+    Scenario("chat, no server", _refused("openai", _ask_chat, Answer(refuse=OSError("no route"))), _with(_OPENAI)),
+    Scenario("responses", _responses, _with(_OPENAI, "openai.response.service_tier")),
+    Scenario("responses, everything asked", _rich_responses, _with(_OPENAI, *_RESPONSES)),
+    Scenario(
+        "responses, streamed",
+        _streamed("openai", lambda made: made.responses.create(model="m", input="hi", stream=True), "/responses"),
+        _with(_OPENAI, "gen_ai.request.stream"),
+    ),
+    Scenario(
+        "embeddings",
+        lambda: client("openai", _answer("/v1/embeddings")).embeddings.create(model="m", input="a", dimensions=2),
+        _with("embeddings"),
+    ),
+    Scenario(
+        "embeddings, refused",
+        _refused("openai", lambda made: made.embeddings.create(model="m", input="a"), Answer(status=500, body={})),
+        _with("embeddings"),
+    ),
+    Scenario("ollama chat", lambda: client("ollama", whole("ollama", prompt_eval_count=3, eval_count=2)).chat(
+        "m", USER, options=_OPTIONS, format="json", tools=[TOOL], think="low"
+    ), _with(_OLLAMA, "gen_ai.output.type", "gen_ai.request.seed", "gen_ai.request.top_k")),
+    Scenario(
+        "ollama chat, streamed", _streamed("ollama", lambda made: made.chat("m", USER, stream=True), "/api/chat"),
+        _with(_OLLAMA, "gen_ai.request.stream"),
+    ),
+    Scenario(
+        "ollama generate",
+        lambda: client("ollama", Answer(body={"model": "m", "response": "x", "done": True})).generate(
+            "m", "hi", system="be brief", images=["AAAA"], options=_OPTIONS
+        ),
+        _with(_OLLAMA, "gen_ai.request.seed", "gen_ai.request.top_k"),
+    ),
+    Scenario(
+        "ollama embed", lambda: client("ollama", _answer("/api/embed")).embed("m", "a", dimensions=2),
+        _with("embeddings"),
+    ),
+    Scenario("agent", _whole_run, {
+        **_AGENT, "inference": _AGENT["inference"] | {"gen_ai.request.seed"},
+        "invoke_agent": _AGENT["invoke_agent"] | {"gen_ai.request.seed"},
+    }),
+    Scenario(
+        "agent whose tool fails",
+        lambda: _agent(ToolCall("c1", "broken", "{}"), ToolCall("c2", "nothing", "{}"), "no").run(
+            "print", conversation_id="conv_1"
+        ),
+        _AGENT,
+    ),
+    Scenario(
+        "agent that is halted", lambda: _agent(WISH, WISH, WISH, WISH, WISH).run("go", conversation_id="conv_1"), _AGENT
+    ),
+    Scenario("agent whose model fails", _failing_model, _AGENT),
+    Scenario("nested runs", _nested, {"invoke_agent": _IN_RUN | {"gen_ai.agent.description"}}),
+    Scenario("broken check", lambda: VerificationPipeline([Breaks()]).run(LLMResponse("x", "m", response_id="r1"))),
+)
+
+
+def produced(scenario: Scenario) -> None:
+    """Run it to its last span."""
+    scenario.make()
+    drain(5.0)
