@@ -30,6 +30,7 @@ from spanseal.telemetry.process_pools import carry, stop_carrying
 from spanseal.telemetry.providers import Installed, foreign_provider, install
 from spanseal.telemetry.signals.set_up import signals_for
 from spanseal.telemetry.signals.signals import Signals
+from spanseal.telemetry.span_limits import tell_limits
 from spanseal.telemetry.thread_callbacks import carry_into_threads, stop_carrying_into_threads
 
 _EXIT_SECONDS: Final = 5.0
@@ -175,6 +176,7 @@ def shutdown() -> None:
 def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Effects) -> None:
     if not installed.own and (plan.asked_for_export or not _state.by_default):
         _say_limits(installed)
+    tell_limits(installed.provider)
     by_default: Capture = "full" if plan.folder is not None and installed.own else "off"
     ledger = None
     if installed.relay is not None:

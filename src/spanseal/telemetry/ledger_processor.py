@@ -26,8 +26,9 @@ from spanseal.genai import semconv
 from spanseal.records.history import Bases
 from spanseal.telemetry import same_call
 from spanseal.telemetry.export.sink import Complaints, Health, Sink, nanoseconds
-from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, known_run, remember, run_of, with_run
+from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, known_run, recalled, remember, run_of, with_run
 from spanseal.telemetry.signals import signals
+from spanseal.telemetry.span_limits import whole
 from spanseal.telemetry.trace_state import run_in
 
 Key: TypeAlias = tuple[int, int]
@@ -80,6 +81,7 @@ class LedgerProcessor(SpanProcessor):
         where = span.get_span_context()
         if where is None or (where.trace_id, where.span_id) in self._inherited:
             return  # started by the parent process, which exports it
+        span = whole(span)
         entry = self._open.pop((where.trace_id, where.span_id), None)
         try:
             due = self._enter_end(span, where, entry)
@@ -98,11 +100,16 @@ class LedgerProcessor(SpanProcessor):
         except Exception as error:  # noqa: BLE001 - as above
             self._fault("recording metrics or a manifest", error)
 
-    def close_root(self, span: trace.Span, end: int) -> int:
-        """Set the manifest on the root of a run of ours, just before it ends at the returned time (nanoseconds)."""
+    def close_root(self, span: trace.Span, end: int, run_id: str = "") -> int:
+        """Set the manifest on the root of a run of ours, just before it ends at the returned time (nanoseconds).
+
+        A root that a foreign sampler drops cannot carry it: the run ``run_id`` then gets a manifest span, so that the
+        spans which it does let through are accounted for.
+        """
         where = span.get_span_context()
         entry = self._open.get((where.trace_id, where.span_id))
         if entry is None or entry.state is None or not isinstance(span, Span):
+            self._close_rootless(run_id, where)
             return end
         start = nanoseconds(span.start_time)
         end = max(end, start)
@@ -113,6 +120,16 @@ class LedgerProcessor(SpanProcessor):
         entry.sealed = True
         span.set_attribute(semconv.MANIFEST, text)
         return end
+
+    def _close_rootless(self, run_id: str, where: SpanContext) -> None:
+        state = recalled(run_id)
+        if state is None or state.closed or state.writer is None or state.writer is not self._writer:
+            return  # nothing was numbered here, or the root is the business of the process that forked this one
+        with self._lock:
+            state.close()
+            due = state.uncovered and not state.open
+        if due:
+            self._manifest_span(state, where)
 
     def bases_of(self, span: trace.Span) -> Bases | None:
         """The calls that this span, under way here, may build its history on; None outside of a run."""

@@ -9,6 +9,7 @@ from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.plain import plain_text
+from spanseal.telemetry.span_limits import watched
 
 
 class _Kept:
@@ -29,7 +30,8 @@ def tracer() -> Tracer:
     provider = active().provider or trace.get_tracer_provider()
     kept = _Kept.pair
     if kept is None or kept[0] is not provider:
-        kept = _Kept.pair = (provider, provider.get_tracer(semconv.SCOPE_NAME, __version__, semconv.SCHEMA_URL))
+        found = provider.get_tracer(semconv.SCOPE_NAME, __version__, semconv.SCHEMA_URL)
+        kept = _Kept.pair = (provider, watched(provider, found))
     return kept[1]
 
 
