@@ -7,6 +7,7 @@ from typing import Any
 
 from spanseal.errors import MalformedResponseError
 from spanseal.genai.messages import Chunk, LLMResponse, ToolCall, Usage
+from spanseal.genai.pieces import add, extend, whole
 from spanseal.genai.wire_json import (
     JsonObject,
     arguments_text,
@@ -107,14 +108,17 @@ class StreamAssembler:
 
     def feed(self, chunk: Mapping[str, Any]) -> Chunk | None:
         """Take one line; what is new in it, if it is text or thinking."""
-        self._body.update({key: value for key, value in chunk.items() if key != "message"})
+        for key, value in chunk.items():
+            if key == "logprobs" and is_list(value):
+                extend(self._body, key, value)
+            elif key != "message":
+                self._body[key] = value
         message = as_map(chunk.get("message"))
         for key, value in message.items():
-            old = self._message.get(key)
             if key in ("content", "thinking") and isinstance(value, str):
-                self._message[key] = as_text(old) + value
+                add(self._message, key, value)
             elif is_list(value):
-                self._message[key] = [*as_list(old), *value]
+                extend(self._message, key, value)
             else:
                 self._message[key] = value
         new = Chunk(as_text(message.get("content")), as_text(message.get("thinking")))
@@ -122,4 +126,5 @@ class StreamAssembler:
 
     def body(self) -> JsonObject:
         """The body so far, in the form of an answer without stream."""
-        return {**self._body, "message": dict(self._message)} if self._message else dict(self._body)
+        body = whole(self._body)
+        return {**body, "message": whole(self._message)} if self._message else body

@@ -16,7 +16,7 @@ from typing import Any, Final
 from spanseal.genai import semconv as sc
 from spanseal.genai.openai_chat_body import DATA_URL
 from spanseal.genai.openai_chat_response import finish_reason, tool_calls, usage
-from spanseal.genai.semconv_usage import usage_attributes
+from spanseal.genai.semconv_usage import modality_attributes, usage_attributes
 from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_number, as_text, is_map, loads
 
 _OUTPUT_TYPES: Final = {"text": "text", "json_object": "json", "json_schema": "json"}
@@ -42,7 +42,8 @@ def request_attributes(body: Mapping[str, Any]) -> dict[str, Any]:
     found[sc.REQUEST_CHOICE_COUNT] = None if choices == 1 else choices
     found[sc.REQUEST_STREAM] = True if body.get("stream") is True else None
     found[sc.REQUEST_REASONING_LEVEL] = as_text(body.get("reasoning_effort")) or None
-    found[sc.OUTPUT_TYPE] = _OUTPUT_TYPES.get(as_text(as_map(body.get("response_format")).get("type")))
+    speech = "speech" if "audio" in as_list(body.get("modalities")) else None
+    found[sc.OUTPUT_TYPE] = speech or _OUTPUT_TYPES.get(as_text(as_map(body.get("response_format")).get("type")))
     tier = as_text(body.get("service_tier"))
     found[sc.OPENAI_REQUEST_SERVICE_TIER] = tier if tier not in ("", "auto") else None
     return {key: value for key, value in found.items() if value is not None and value != ""}
@@ -50,7 +51,7 @@ def request_attributes(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def response_attributes(body: Mapping[str, Any]) -> dict[str, Any]:
     """Every gen_ai response attribute that the body gives, without content; finish reasons of all choices."""
-    data = dict(body)
+    data, told = dict(body), as_map(body.get("usage"))
     found: dict[str, Any] = {
         sc.RESPONSE_ID: as_text(body.get("id")),
         sc.RESPONSE_MODEL: as_text(body.get("model")),
@@ -58,6 +59,7 @@ def response_attributes(body: Mapping[str, Any]) -> dict[str, Any]:
         sc.OPENAI_RESPONSE_SERVICE_TIER: as_text(body.get("service_tier")),
         sc.OPENAI_RESPONSE_SYSTEM_FINGERPRINT: as_text(body.get("system_fingerprint")),
         **usage_attributes(usage(data)),
+        **modality_attributes(told.get("prompt_tokens_details"), told.get("completion_tokens_details")),
     }
     return {key: value for key, value in found.items() if value is not None and value not in ("", [])}
 

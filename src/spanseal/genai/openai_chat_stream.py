@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from spanseal.genai.messages import Chunk
 from spanseal.genai.openai_chat_response import text_of
+from spanseal.genai.pieces import add, extend, whole
 from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_text, is_list, is_map
 
 _JOINED: Final = frozenset({"content", "reasoning_content", "reasoning", "refusal", "arguments", "input"})
@@ -49,9 +50,8 @@ class StreamAssembler:
         """The body so far, in the form of an answer without stream."""
         choices: list[JsonObject] = []
         for index in sorted(self._choices):
-            choice = dict(self._choices[index])
-            choice["message"] = _finished(choice["message"])
-            choices.append(choice)
+            choice = self._choices[index]
+            choices.append({**whole(choice), "message": _finished(whole(choice["message"]))})
         body = {**self._top, "choices": choices}
         if "object" in body:
             body["object"] = "chat.completion"
@@ -77,9 +77,9 @@ def _merge(into: JsonObject, delta: JsonObject) -> None:
         elif key == "tool_calls":
             _merge_calls(into, as_list(value))
         elif isinstance(value, str) and key in _JOINED:
-            into[key] = as_text(old) + value
+            add(into, key, value)
         elif is_list(value):
-            into[key] = [*as_list(old), *value]
+            extend(into, key, value)
         elif is_map(value):
             target = as_map(old)
             _merge(target, value)

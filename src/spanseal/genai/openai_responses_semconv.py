@@ -15,7 +15,7 @@ from typing import Any, Final
 from spanseal.genai import semconv as sc
 from spanseal.genai.openai_responses_items import item_message, item_parts
 from spanseal.genai.openai_responses_response import finish_reason, usage
-from spanseal.genai.semconv_usage import usage_attributes
+from spanseal.genai.semconv_usage import modality_attributes, usage_attributes
 from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_number, as_text, is_list, is_map
 
 _OUTPUT_TYPES: Final = {"text": "text", "json_object": "json", "json_schema": "json"}
@@ -45,7 +45,7 @@ def request_attributes(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def response_attributes(body: Mapping[str, Any]) -> dict[str, Any]:
     """Every gen_ai response attribute that the body gives, without content."""
-    data = dict(body)
+    data, told = dict(body), as_map(body.get("usage"))
     reason = finish_reason(data)
     compacted = any(as_map(item).get("type") == "compaction" for item in as_list(body.get("output")))
     found: dict[str, Any] = {
@@ -57,6 +57,7 @@ def response_attributes(body: Mapping[str, Any]) -> dict[str, Any]:
         sc.CONVERSATION_COMPACTED: True if compacted else None,
         sc.OPENAI_RESPONSE_SERVICE_TIER: as_text(body.get("service_tier")),
         **usage_attributes(usage(data)),
+        **modality_attributes(told.get("input_tokens_details"), told.get("output_tokens_details")),
     }
     return {key: value for key, value in found.items() if value is not None and value != ""}
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import Usage
+from spanseal.genai.wire_json import as_count, as_map
 
 
 def usage_attributes(used: Usage) -> dict[str, int | None]:
@@ -33,6 +34,23 @@ def usage_attributes(used: Usage) -> dict[str, int | None]:
         sc.USAGE_REASONING_TOKENS: used.reasoning_tokens,
         sc.USAGE_CACHE_READ_TOKENS: used.cache_read_tokens,
         sc.USAGE_CACHE_WRITE_TOKENS: used.cache_write_tokens,
+    }
+
+
+def modality_attributes(read: object, written: object) -> dict[str, int | None]:
+    """Tokens by modality, from the provider's details of input and of output; None where it did not tell.
+
+    >>> modality_attributes({"audio_tokens": 7}, None)["gen_ai.usage.audio.input_tokens"]
+    7
+    """
+    inward, outward = as_map(read), as_map(written)
+    return {
+        sc.USAGE_TEXT_INPUT_TOKENS: as_count(inward.get("text_tokens")),
+        sc.USAGE_IMAGE_INPUT_TOKENS: as_count(inward.get("image_tokens")),
+        sc.USAGE_AUDIO_INPUT_TOKENS: as_count(inward.get("audio_tokens")),
+        sc.USAGE_TEXT_OUTPUT_TOKENS: as_count(outward.get("text_tokens")),
+        sc.USAGE_IMAGE_OUTPUT_TOKENS: as_count(outward.get("image_tokens")),
+        sc.USAGE_AUDIO_OUTPUT_TOKENS: as_count(outward.get("audio_tokens")),
     }
 
 

@@ -7,6 +7,7 @@ not worth writing down.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from tests.unit.genai.json_values import nested, st
@@ -14,8 +15,11 @@ from tests.unit.genai.json_values import nested, st
 from spanseal.genai.wire_json import is_list, is_map
 
 
-class Number(str):
+@dataclass(frozen=True)
+class Number:
     """A number as it is written."""
+
+    text: str
 
 
 class Pairs(list[Any]):
@@ -140,7 +144,7 @@ anything: Any = st.one_of(values, values, values, deep)
 def written(value: Any, charset: str = "", colon: str = ":", comma: str = ",") -> str:
     """``value`` as JSON; lone surrogates are always escaped, other characters where ``charset`` is ascii."""
     if isinstance(value, Number):
-        return str(value)
+        return value.text
     if isinstance(value, Pairs) or is_map(value):
         members: Any = value.items() if is_map(value) else value
         texts = [written(key, charset) + colon + written(item, charset, colon, comma) for key, item in members]
