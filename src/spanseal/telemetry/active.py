@@ -45,7 +45,7 @@ class Signals(Protocol):
 class Ledger(Protocol):
     """What numbers the spans of this process and hands them on (``ledger_processor``)."""
 
-    def close_root(self, span: Span, end: int) -> int:
+    def close_root(self, span: Span, end: int, run_id: str = "") -> int:
         """Set the manifest on the root of a run, just before it ends at the returned time (nanoseconds)."""
         ...
 

@@ -26,7 +26,16 @@ from spanseal.genai import semconv
 from spanseal.records.history import Bases
 from spanseal.telemetry import same_call
 from spanseal.telemetry.export.sink import Complaints, Health, Sink, nanoseconds
-from spanseal.telemetry.ledger_state import RunContext, RunState, Writer, known_run, recalled, remember, run_of, with_run
+from spanseal.telemetry.ledger_state import (
+    RunContext,
+    RunState,
+    Writer,
+    known_run,
+    recalled,
+    remember,
+    run_of,
+    with_run,
+)
 from spanseal.telemetry.signals import signals
 from spanseal.telemetry.span_limits import whole
 from spanseal.telemetry.trace_state import run_in

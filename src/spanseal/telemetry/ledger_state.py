@@ -186,6 +186,11 @@ def remember(state: RunState) -> None:
             _known.popitem(last=False)
 
 
+def recalled(run_id: str) -> RunState | None:
+    """The state of a run that has numbered spans in this process; None if there is none, or it was long ago."""
+    return _known.get(run_id)
+
+
 def known_run(run: RunContext) -> RunState:
     """The one state that this process has of a run, which may have its root in another process or on another host."""
     state = _known.get(run.run_id)

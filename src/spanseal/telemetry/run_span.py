@@ -123,7 +123,7 @@ def run_span(
         otel_context.detach(token)
         if not run.outcome:
             run.finish("completed", "")
-        _end(current, span)
+        _end(current, span, run.run_id)
 
 
 @guarded
@@ -163,13 +163,13 @@ def _start(current: Active, state: RunState, description: str) -> Span:
         return trace.INVALID_SPAN
 
 
-def _end(current: Active, span: Span) -> None:
+def _end(current: Active, span: Span, run_id: str) -> None:
     now: int | None = None
     try:
         drain()  # streams that the run dropped end before its manifest counts
         now = current.effects.clock.time_ns()
         if current.ledger is not None:
-            now = current.ledger.close_root(span, now)
+            now = current.ledger.close_root(span, now, run_id)
     except Exception:  # noqa: BLE001, S110 - without a manifest the run is truncated, and the span still ends
         pass
     try:
