@@ -18,7 +18,7 @@ def teed(stream: Any, attempt: HttpAttempt, *, asynchronous: bool) -> Any:
     """``stream`` with everything that is read from it reported to ``attempt``; of the same library's stream class."""
     name = "AsyncByteStream" if asynchronous else "SyncByteStream"
     base = next(found for found in type(stream).__mro__ if found.__name__ == name)
-    return _tee_class(base, asynchronous)(stream, attempt)
+    return _tee_class(type(stream), base, asynchronous)(stream, attempt)
 
 
 @guarded
@@ -34,8 +34,9 @@ def answered(attempt: HttpAttempt, response: Any, *, stream: bool, asynchronous:
 
 
 @cache
-def _tee_class(base: type, asynchronous: bool) -> Any:
-    return type("Tee", (_AsyncTee if asynchronous else _SyncTee, base), {})
+def _tee_class(kind: type, base: type, asynchronous: bool) -> Any:
+    look = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    return type(kind.__name__, (_AsyncTee if asynchronous else _SyncTee, base), look)
 
 
 class _Tee:

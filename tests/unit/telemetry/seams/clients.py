@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import ollama
@@ -20,8 +20,7 @@ class Sub(openai.OpenAI):
 
     def request(self, *args: Any, **kwargs: Any) -> Any:
         self.asked = getattr(self, "asked", 0) + 1
-        result: Any = super().request(*args, **kwargs)
-        return result
+        return cast("Any", super().request(*args, **kwargs))
 
 
 class AsyncSub(openai.AsyncOpenAI):

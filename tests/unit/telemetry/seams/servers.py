@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,7 @@ import httpx
 import httpx2
 from tests.unit.telemetry.seams import bodies
 
+_BOUNDARY = re.compile(rb"\b[0-9a-f]{32}\b")  # random, of a form with a file
 SSE = "text/event-stream"
 
 
@@ -44,7 +46,9 @@ class Server:
         number = sum(entry[0] == "request" for entry in self.log)
         timeout = request.extensions.get("timeout")
         known = sorted(key for key in request.extensions if key != "timeout")
-        self.log.append(("request", request.method, str(request.url), request.headers.raw, content, timeout, known))
+        head = [(name, _BOUNDARY.sub(b"boundary", value)) for name, value in request.headers.raw]
+        content = _BOUNDARY.sub(b"boundary", content)
+        self.log.append(("request", request.method, str(request.url), head, content, timeout, known))
         fault = self.faults[number] if number < len(self.faults) else Fault()
         if fault.raises is not None:
             raise fault.raises
