@@ -25,7 +25,6 @@ _HOMES = {
     "spanseal.control.action": ("Action", "FinalAnswer", "ModelAnswer", "ModelCall", "Seam", "ToolAnswer", "ToolUse"),
     "spanseal.control.plane": ("ControlPlane",),
     "spanseal.control.policies.max_steps": ("MaxStepsPolicy",),
-    "spanseal.control.policies.spool_health": ("SpoolHealthPolicy",),
     "spanseal.control.policies.token_budget": ("TokenBudgetPolicy",),
     "spanseal.control.policies.tool_allow_list": ("ToolAllowListPolicy",),
     "spanseal.control.policies.tool_first": ("ToolFirstPolicy",),
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
     from spanseal.control.action import Action, FinalAnswer, ModelAnswer, ModelCall, Seam, ToolAnswer, ToolUse
     from spanseal.control.plane import ControlPlane
     from spanseal.control.policies.max_steps import MaxStepsPolicy
-    from spanseal.control.policies.spool_health import SpoolHealthPolicy
     from spanseal.control.policies.token_budget import TokenBudgetPolicy
     from spanseal.control.policies.tool_allow_list import ToolAllowListPolicy
     from spanseal.control.policies.tool_first import ToolFirstPolicy
@@ -96,7 +94,7 @@ __all__ = [  # noqa: RUF022 - in the order of the modules above, not of the alph
     "LLMAdapter", "create_adapter", "OllamaAdapter", "OpenAIAdapter",
     "VerifiableAgent", "RunResult", "AuditStore",
     "Action", "FinalAnswer", "ModelAnswer", "ModelCall", "Seam", "ToolAnswer", "ToolUse",
-    "ControlPlane", "MaxStepsPolicy", "SpoolHealthPolicy", "TokenBudgetPolicy", "ToolAllowListPolicy", "ToolFirstPolicy",
+    "ControlPlane", "MaxStepsPolicy", "TokenBudgetPolicy", "ToolAllowListPolicy", "ToolFirstPolicy",
     "ControlDecision", "ControlPolicy", "ControlResult",
     "Effects", "SpansealError",
     "ChatModel", "ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "ToolSpec", "Usage",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from spanseal.errors import OtlpError, ReplayError
-from spanseal.records.export_files import VALUES, is_export, is_packed, reading_order
+from spanseal.records.export_files import VALUES, is_beside, is_export, is_packed, reading_order
 from spanseal.records.otlp import parse_line
 from spanseal.replay.sources.base import NoteLog, Source, SourceSpan
 from spanseal.replay.sources.lines import Piece, lines, pieces

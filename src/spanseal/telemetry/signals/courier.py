@@ -1,11 +1,13 @@
 """The thread that takes numbers and events out of the process, so that no call waits for it. May import outlets.
 
-Events wait in a ``SimpleQueue``, which may be used from a finaliser in the middle of anything. A server that is away
-costs events beyond the newest 2,048 (counted and said; the spans hold the same), and no numbers: they are totals.
+Events wait in a ``deque`` and ring a ``SimpleQueue``: both may be used from a finaliser in the middle of anything. A
+server that is away costs events beyond the newest 2,048 (counted and said; the spans hold the same), and no numbers:
+they are totals.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing.util
 import os
 import queue
@@ -62,7 +64,8 @@ class Courier:
         _look_after(self)
 
     def _begin(self) -> None:
-        self._queue: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
+        self._arrived: deque[Record] = deque()
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._waiting: deque[bytes] = deque()
         self._lock = threading.RLock()
         self._starting = threading.RLock()
@@ -86,10 +89,11 @@ class Courier:
         """Take an event; beyond MOST_WAITING it is lost, counted and said once."""
         if self.events is None or self._closed:
             return
-        if self._queue.qsize() >= MOST_WAITING:
+        if len(self._arrived) >= MOST_WAITING:
             self._lost(1)
             return
-        self._queue.put(record)
+        self._arrived.append(record)
+        self._bell.put(None)
         self.wake()
 
     def flush(self, timeout: float) -> bool:
@@ -109,7 +113,7 @@ class Courier:
         last = threading.Thread(target=self.flush, args=(timeout,), daemon=True)  # a slow server holds up no exit
         last.start()
         last.join(timeout)
-        self._queue.put(None)
+        self._bell.put(None)
         if not last.is_alive():
             for outlet in (self.metrics, self.events):
                 if outlet is not None:
@@ -129,36 +133,34 @@ class Courier:
         otel_context.attach(otel_context.Context())
         due = time.monotonic() + self._interval
         while not self._closed:
-            held = self._wait(due)
+            self._wait(due)
             if self._closed:
                 return
             numbers = time.monotonic() >= due
             with self._lock:
-                delivered = self._guarded(numbers=numbers, first=held)
+                delivered = self._guarded(numbers=numbers)
             if numbers:
                 due = time.monotonic() + self._interval
             if not delivered and not numbers:
                 time.sleep(min(_PATIENCE, max(1.0, self._interval)))
 
-    def _wait(self, due: float) -> Record | None:
-        """The first event that comes, a moment after it came; None when it is time for the numbers."""
-        try:
-            held = self._queue.get(timeout=max(0.01, due - time.monotonic()))
-        except queue.Empty:
-            return None
-        if held is not None:
-            time.sleep(_GATHER)
-        return held
+    def _wait(self, due: float) -> None:
+        """Until a moment after an event has come, or it is time for the numbers."""
+        with contextlib.suppress(queue.Empty):
+            self._bell.get(timeout=max(0.01, due - time.monotonic()))
+            time.sleep(min(_GATHER, max(0.0, due - time.monotonic())))
+            while not self._bell.empty():
+                self._bell.get()
 
-    def _guarded(self, *, numbers: bool, first: Record | None = None) -> bool:
+    def _guarded(self, *, numbers: bool) -> bool:
         try:
-            return self._deliver(numbers=numbers, first=first)
+            return self._deliver(numbers=numbers)
         except Exception as error:  # noqa: BLE001 - whatever it was, the thread lives on
             self.complaints.say("fault", "telling metrics failed (%s: %s)", type(error).__name__, error)
             return False
 
-    def _deliver(self, *, numbers: bool, first: Record | None = None) -> bool:
-        self._take(first)
+    def _deliver(self, *, numbers: bool) -> bool:
+        self._take()
         told = True
         if self.events is not None:
             told = self._send_waiting(self.events)
@@ -170,16 +172,11 @@ class Courier:
                 told = self.metrics.deliver(_json(encode_metrics(data).to_dict())) != "later" and told
         return told
 
-    def _take(self, first: Record | None) -> None:
+    def _take(self) -> None:
         """Encode what has come since."""
-        records = [] if first is None else [first]
-        while not self._queue.empty():
-            record = self._queue.get()
-            if record is not None:
-                records.append(record)
-        for record in records:
+        while self._arrived:
             try:
-                document = _json(encode_logs([record]).to_dict())
+                document = _json(encode_logs([self._arrived.popleft()]).to_dict())
             except Exception as error:  # noqa: BLE001 - one odd record must not end the thread
                 self.complaints.say("encoding", "an event could not be encoded (%s)", type(error).__name__)
                 continue

@@ -74,6 +74,7 @@ class ServerOutlet:
 
     def after_fork(self) -> None:
         """A connection of its own."""
+        self._http.forget()
         self._http = self._connect()
 
     def close(self) -> None:

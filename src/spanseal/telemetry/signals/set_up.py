@@ -16,7 +16,7 @@ from spanseal.effects import Effects
 from spanseal.genai import semconv as sc
 from spanseal.settings import Settings, SignalVariables
 from spanseal.telemetry.events import Events
-from spanseal.telemetry.export.otlp_http import OtlpHttp, without_secrets
+from spanseal.telemetry.export.otlp_http import Route, without_secrets
 from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.signals.courier import Courier
 from spanseal.telemetry.signals.numbers import Numbers
@@ -74,6 +74,7 @@ def _outlet(
 
 def _server(url: str, signal: str, said: SignalVariables, headers: Mapping[str, str]) -> ServerOutlet:
     what = "metrics" if signal == "metrics" else "events"
-    return ServerOutlet(
-        lambda: OtlpHttp(url, headers, said.timeout, said.certificate), without_secrets(url), what
-    )
+    route = Route(
+        url, headers, said.timeout, said.certificate, said.client_certificate, said.client_key, said.compression
+    )  # fmt: skip
+    return ServerOutlet(route.connection, without_secrets(url), what)
