@@ -40,9 +40,11 @@ class LineEncoder:
 
     def line(self, span: ReadableSpan, stamps: Stamps) -> bytes:
         """One OTLP document with one span, ended by a newline."""
-        redactor = active().redactor
-        before, after = self._envelope(span, redactor)
-        encoded = _span(span, stamps, redactor)
+        return self.framed(span, _span(span, stamps, active().redactor))
+
+    def framed(self, span: ReadableSpan, encoded: Mapping[str, Any]) -> bytes:
+        """A line of this span's resource and scope with ``encoded`` in the place of the span."""
+        before, after = self._envelope(span, active().redactor)
         try:
             return before + orjson.dumps(encoded) + after
         except (TypeError, ValueError):  # a lone surrogate somewhere
@@ -106,7 +108,7 @@ def _span(span: ReadableSpan, stamps: Stamps, redactor: Redactor) -> dict[str, A
     out["kind"] = span.kind.value + 1
     out["startTimeUnixNano"] = str(nanoseconds(span.start_time))
     out["endTimeUnixNano"] = str(nanoseconds(span.end_time))
-    _some(out, "attributes", _attributes(_stamped(_masked(span, redactor), stamps)))
+    _some(out, "attributes", _attributes(_stamped(masked_attributes(span, redactor), stamps)))
     _some(out, "droppedAttributesCount", span.dropped_attributes)
     _some(out, "events", [_event(event, redactor) for event in span.events])
     _some(out, "droppedEventsCount", span.dropped_events)
@@ -119,7 +121,7 @@ def _span(span: ReadableSpan, stamps: Stamps, redactor: Redactor) -> dict[str, A
     return out
 
 
-def _masked(span: ReadableSpan, redactor: Redactor) -> dict[str, Any]:
+def masked_attributes(span: ReadableSpan, redactor: Redactor) -> dict[str, Any]:
     """The attributes masked; of our own spans not the ids and digests that we made."""
     attributes = span.attributes or {}
     masked = redactor.attributes(attributes)

@@ -18,8 +18,8 @@ from pathlib import Path
 from spanseal.settings import Durability
 from spanseal.telemetry.export.committer import Committer
 from spanseal.telemetry.export.intents import Intents, Key
-from spanseal.telemetry.export.orphans import opened
 from spanseal.telemetry.export.segment import Segment, Source, create
+from spanseal.telemetry.export.start_line import opened
 
 
 class Journal:
@@ -56,7 +56,7 @@ class Journal:
         self._unsynced: list[Segment] = []
         self._number = 0
         self._written = self._synced = 0
-        self._new_names = False
+        self._new_names = self._starts_to_sync = self._ends_to_sync = False
         self._held = 0
         self._committer = Committer(self._sync_and_tell, self._group_seconds)
 
@@ -72,7 +72,7 @@ class Journal:
 
     def start(self, key: Key, line: bytes) -> None:
         """Write a start. Raises OSError."""
-        self._do(lambda: self._file().start(key, line))
+        self._do(lambda: self._note(key, line))
 
     def end(self, key: Key | None, line: bytes) -> None:
         """Write an end; ``key`` None for a line that had no start. Raises OSError: it is not written."""
@@ -101,6 +101,7 @@ class Journal:
                 return False
             if self._intents is not None and self._intents.known[0] <= segment.path.name:
                 self._intents.compact(segment.path.name, segment.size)
+                self._starts_to_sync = self._new_names = True
             if segment in self._unsynced:
                 self._unsynced.remove(segment)
             self._held -= segment.size
@@ -186,12 +187,17 @@ class Journal:
         except OSError as error:
             self._trouble(error)
 
+    def _note(self, key: Key, line: bytes) -> None:
+        self._file().start(key, line)
+        self._starts_to_sync = True
+
     def _append(self, key: Key | None, line: bytes) -> None:
         self._file()
         current = self._current
         if current is None or (self._segment_bytes and current.size >= self._segment_bytes):
             current = self._next()
         current.append(line)
+        self._ends_to_sync = True
         self._held += len(line)
         if key is not None and self._intents is not None:
             self._intents.end(key)
@@ -218,21 +224,26 @@ class Journal:
         self._added(made)
         return made
 
-    def _fds(self) -> list[int]:
-        segments = [*self._unsynced, *([self._current] if self._current else [])]
-        return [segment.fd for segment in segments] + ([self._intents.fd] if self._intents else [])
+    def _to_sync(self) -> list[int]:
+        segments = [*self._unsynced, *([self._current] if self._current and self._ends_to_sync else [])]
+        starts = [self._intents.fd] if self._intents and self._starts_to_sync else []
+        return [segment.fd for segment in segments] + starts
 
     def _sync_through(self, number: int) -> None:
         with self._sync_lock:
             if self._synced >= number:
                 return
             with self._lock:
-                upto, fds, names = self._written, self._fds(), self._new_names
-                done, self._new_names = list(self._unsynced), False
-            for fd in fds:
-                os.fdatasync(fd)
-            if names:
-                _sync_folder(self._folder)
+                upto, fds, names, done = self._written, self._to_sync(), self._new_names, list(self._unsynced)
+                self._new_names = self._starts_to_sync = self._ends_to_sync = False
+            try:
+                for fd in fds:
+                    os.fdatasync(fd)
+                if names:
+                    _sync_folder(self._folder)
+            except OSError:
+                self._new_names = self._starts_to_sync = self._ends_to_sync = True
+                raise
             with self._lock:
                 self._unsynced = [segment for segment in self._unsynced if segment not in done]
             self._synced = upto
@@ -243,6 +254,7 @@ class Journal:
         with self._sync_lock, self._lock:
             if self._intents is not None and self._current is not None and not self._busy:
                 self._intents.compact(self._current.path.name, self._current.size)
+                self._starts_to_sync = self._new_names = True
 
     def _sync_and_tell(self) -> None:
         try:

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 
 from spanseal.telemetry.export.intents import Key
-from spanseal.telemetry.export.orphans import opened
 from spanseal.telemetry.export.segment import Source
+from spanseal.telemetry.export.start_line import opened
 
 MOST_BYTES = 64 * 1024 * 1024
 

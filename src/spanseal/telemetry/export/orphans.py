@@ -23,13 +23,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import orjson
-
-from spanseal.genai import semconv
 from spanseal.telemetry.export.intents import RECORD_HEAD
 from spanseal.telemetry.export.span_file import CLOEXEC, NEW, files_of, leases, unfinished, write_all
+from spanseal.telemetry.export.start_line import opened
 
 _CHUNK: Final = 1024 * 1024
 _IDS: Final = re.compile(rb'"spans":\[\{"traceId":"([0-9a-f]{32})","spanId":"([0-9a-f]{16})"')
@@ -96,15 +94,6 @@ def adopt_folder(folder: Path) -> int:
         orphan.remove()
         count += 1
     return count
-
-
-def opened(line: bytes, end: int) -> bytes:
-    """The line of a start as that of an open span which was last known to be alive at ``end`` (nanoseconds)."""
-    document: Any = orjson.loads(line)
-    span = document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
-    span["endTimeUnixNano"] = str(max(end, int(span["startTimeUnixNano"])))
-    span.setdefault("attributes", []).append({"key": semconv.OPEN, "value": {"boolValue": True}})
-    return orjson.dumps(document) + b"\n"
 
 
 def _lock(lease: Path) -> int | None:
