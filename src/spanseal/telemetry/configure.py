@@ -19,7 +19,7 @@ from spanseal.effects import Effects
 from spanseal.errors import UsageError
 from spanseal.settings import Durability, Settings, load_settings, sealer_token, state_dir
 from spanseal.telemetry.active import Active, Capture, History, activate, active
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.open_calls import drain, end_all
 from spanseal.telemetry.export.folder import FolderExport
 from spanseal.telemetry.export.otlp_http import Route
 from spanseal.telemetry.export.sink import Health, Sink
@@ -155,7 +155,7 @@ def shutdown() -> None:
     _state.by_default = False
     if asked is None or installed is None:
         return
-    drain()
+    end_all()  # a stream that is open now is told as held
     ledger = active().ledger
     if ledger is not None:
         ledger.shutdown(_EXIT_SECONDS)
