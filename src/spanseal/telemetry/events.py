@@ -42,12 +42,12 @@ class Events:
     def __init__(self, courier: Courier | None = None, *, on: bool = True, details: bool = False) -> None:
         self._courier = courier
         self._on = on
-        self._details = on and details
+        self.details = on and details
         self._kept: OrderedDict[int, dict[str, str]] = OrderedDict()
 
     def keep(self, span: Span, key: str, text: str) -> None:
         """Content for the event of a span that does not carry it itself; JSON text, redacted already."""
-        if self._details and key in CONTENT:
+        if self.details and key in CONTENT:
             self._kept.setdefault(span.get_span_context().span_id, {})[key] = text
             if len(self._kept) > _MOST_KEPT:
                 with contextlib.suppress(KeyError):
@@ -67,7 +67,7 @@ class Events:
             if span.status.description:  # a text only where content is recorded
                 told[sc.EXCEPTION_MESSAGE] = span.status.description
             self.emit(sc.EVENT_OPERATION_EXCEPTION, told, where, logs.SeverityNumber.WARN, now)
-        if self._details and operation in sc.INFERENCE_OPERATIONS:
+        if self.details and operation in sc.INFERENCE_OPERATIONS:
             self.emit(sc.EVENT_INFERENCE_DETAILS, _details(found, kept or {}), where, logs.SeverityNumber.DEBUG, now)
 
     def emit(

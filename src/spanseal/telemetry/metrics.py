@@ -35,7 +35,7 @@ class Metrics:
 
     def __init__(self, own: Numbers | None = None, *, before_too: bool = False) -> None:
         self._own = own
-        self._before_too = before_too
+        self.before_too = before_too
         self._meters: Meters | None = None
         self._calls: OrderedDict[str, list[int]] = OrderedDict()
 
@@ -91,7 +91,7 @@ class Metrics:
         if spent:
             target.add(spent, {**labels, sc.TOKEN_MODALITY: sc.MODALITY_UNKNOWN}, where)
         whole: list[tuple[Instrument, float]] = [(made.INFERENCE, seconds)]
-        if self._before_too:
+        if self.before_too:
             whole.append((made.OPERATION, seconds))
             for key, kind in ((sc.USAGE_INPUT_TOKENS, "input"), (sc.USAGE_OUTPUT_TOKENS, "output")):
                 if key in used:

@@ -48,7 +48,7 @@ class ServerOutlet:
     def __init__(self, connect: Callable[[], OtlpHttp], name: str, what: str) -> None:
         self._connect = connect
         self._http = connect()
-        self._name = name
+        self.name = name
         self._what = what
         self.complaints = Complaints()
         self.gone = False
@@ -60,16 +60,16 @@ class ServerOutlet:
         answer = self._http.post(document)
         if answer.verdict == "later":
             told = "no %s to %s (%s); they go on when it takes them"
-            self.complaints.say("down", told, self._what, self._name, redact(answer.reason))
+            self.complaints.say("down", told, self._what, self.name, redact(answer.reason))
             return "later"
-        self.complaints.over("down", "%s takes %s again", self._name, self._what)
+        self.complaints.over("down", "%s takes %s again", self.name, self._what)
         if answer.verdict == "taken":
             return "taken"
         self.complaints.count("refused")
         if answer.reason.startswith(_NOT_HERE):
             self.gone = True
         else:
-            self.complaints.say("refused", "%s refuses %s: %s", self._name, self._what, redact(answer.reason))
+            self.complaints.say("refused", "%s refuses %s: %s", self.name, self._what, redact(answer.reason))
         return "never"
 
     def after_fork(self) -> None:
@@ -89,7 +89,7 @@ class FolderOutlet:
     """
 
     def __init__(self, folder: Path, prefix: str) -> None:
-        self._folder = folder
+        self.folder = folder
         self._prefix = prefix
         self._fd = -1
         self.complaints = Complaints()
@@ -98,21 +98,21 @@ class FolderOutlet:
         """Append it."""
         try:
             if self._fd < 0:
-                self._folder.mkdir(parents=True, exist_ok=True)
+                self.folder.mkdir(parents=True, exist_ok=True)
                 self._fd = self._new_file()
             write_all(self._fd, document + b"\n")
         except OSError as error:
             reason = error.strerror or str(error)
-            self.complaints.say("folder", "%s cannot be written to %s (%s)", self._prefix, self._folder, reason)
+            self.complaints.say("folder", "%s cannot be written to %s (%s)", self._prefix, self.folder, reason)
             return "later"
-        self.complaints.over("folder", "%s can be written to %s again", self._prefix, self._folder)
+        self.complaints.over("folder", "%s can be written to %s again", self._prefix, self.folder)
         return "taken"
 
     def _new_file(self) -> int:
         stem = f"{self._prefix}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{os.getpid()}"
         for number in itertools.count():
             try:
-                return os.open(self._folder / f"{stem}-{number}.ndjson", _FLAGS, 0o600)
+                return os.open(self.folder / f"{stem}-{number}.ndjson", _FLAGS, 0o600)
             except FileExistsError:
                 continue
         raise AssertionError  # there is always a next number
