@@ -10,6 +10,7 @@ from spanseal.genai.wire import WireFormat
 from spanseal.telemetry.capture.http_attempt import End, HttpAttempt
 from spanseal.telemetry.capture.response import Answer, read_answer, record_answer, record_texts
 from spanseal.telemetry.content.redact import scrubbed
+from spanseal.telemetry.content.split_values import masked_texts
 from spanseal.telemetry.tracing import fail
 
 
@@ -40,7 +41,7 @@ def record_end(
 def record_rest(span: Span, wire: WireFormat, last: HttpAttempt, before: int, *, secrets: tuple[str, ...]) -> None:
     """Record what came after the first ``before`` texts of a stream, and how its reading ended at last."""
     answer = read_answer(wire, last, secrets)
-    rest = list((answer.texts or ())[before:])
+    rest = masked_texts(answer.texts or ())[before:]  # what is masked may lie on both sides
     record_texts(span, rest, answer.tail)
     last.told = before + len(rest)
     end = settled(last, answer, "")

@@ -1,6 +1,6 @@
 """What came back for a model call, read once from the bytes, and what its span says about it.
 
-May import genai, http_attempt, decode_body, estimate, content and redact.
+May import genai, active, http_attempt, decode_body, estimate, content and redact.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from opentelemetry.trace import Span
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast, render
+from spanseal.telemetry.active import active
 from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.capture.estimate import estimated_usage
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
+from spanseal.telemetry.content.digests import salted_digest
 from spanseal.telemetry.content.redact import without_keys
+from spanseal.telemetry.content.split_values import masked_texts, without_tokens
 
 _DONE: Final = "[DONE]"
 _LAST: Final = frozenset({"response.completed", "response.incomplete"})
@@ -62,28 +65,39 @@ def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, s
     if answer.data is None:
         span.set_attribute(sc.LLM_RESPONSE_UNRECORDED, f"content-encoding {encoding[:40]} cannot be decoded here")
         return ""
-    if answer.texts is None:
-        set_content(span, sc.LLM_RESPONSE_BODY, answer.data.decode("utf-8", "replace"))
-        body = parsed(answer.data)
-    else:
-        record_texts(span, answer.texts, answer.tail)
-        body = _assembled(wire, answer.texts)
+    body = parsed(answer.data) if answer.texts is None else _assembled(wire, answer.texts)
+    messages = wire.output_messages(body) if is_map(body) else []
+    text = render(messages)
+    _record_body(span, answer, masked=active().redactor.text(text) != text)
     if not is_map(body):
         return wire.fault_of(body)
-    told, messages = wire.response_attributes(body), wire.output_messages(body)
+    told = wire.response_attributes(body)
     for key, value in told.items():
-        span.set_attribute(key, value)
+        span.set_attribute(key, active().redactor.value(key, value))
     if messages:
-        set_content(span, sc.OUTPUT_MESSAGES, render(messages))
+        set_content(span, sc.OUTPUT_MESSAGES, text)
     if sent and answer.size and (messages or not body.get("error")):
         for key, value in estimated_usage(wire, sent, told, messages).items():
             span.set_attribute(key, value)
     return wire.fault_of(body) or ("" if answer.texts is None else wire.cut_short(answer.texts, body))
 
 
+def _record_body(span: Span, answer: Answer, *, masked: bool) -> None:
+    """``masked``: something in the answer's content must go, so it must go where it lies in pieces, too."""
+    if active().capture != "full":
+        span.set_attribute(sc.LLM_RESPONSE_DIGEST, salted_digest(span, answer.data or b""))
+    if answer.texts is not None:
+        record_texts(span, masked_texts(answer.texts) if masked else answer.texts, answer.tail)
+    elif active().capture == "full":
+        text = (answer.data or b"").decode("utf-8", "replace")
+        set_content(span, sc.LLM_RESPONSE_BODY, without_tokens(text) if masked else text)
+
+
 def record_texts(span: Span, texts: Sequence[str], tail: bytes) -> None:
     """Set the texts of a stream's chunks, in order, word for word."""
     span.set_attribute(sc.LLM_STREAM_CHUNKS, len(texts))
+    if active().capture != "full":
+        return
     set_content(span, sc.LLM_RESPONSE_BODY, render(texts))
     if tail:
         set_content(span, sc.LLM_RESPONSE_TAIL, tail.hex())

@@ -55,6 +55,8 @@ class Redactor:
         known = self._seen.get(text)
         if known is None:
             known = self._safely(text)
+            if known == text:
+                known = text
             self._seen.add(text, known)
         return known
 
