@@ -15,7 +15,7 @@ VALUES: Final = "values"
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _EXPORT: Final = re.compile(r"(?P<stem>.+)\.jsonl?(\.(?P<number>\d+))?\Z", re.DOTALL)
 _ROTATED: Final = re.compile(r"-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(-[a-z]+)?\.jsonl?\Z|\.jsonl?\.\d+\Z")
-_BESIDE: Final = re.compile(r"(metrics|logs)-[0-9TZ]+-\d+-\d+\.ndjson")
+_BESIDE: Final = re.compile(r"(metrics|logs)(-.+)?\.ndjson")
 _PACKED: Final = re.compile(r"\.(zst|gz|proto|pb|binpb)(\.\d+)?\Z")
 
 
@@ -41,7 +41,7 @@ def is_rotated(name: str) -> bool:
 
 
 def is_beside(name: str) -> bool:
-    """Whether a file of this name holds metrics or events, which lie beside the spans and are no evidence.
+    """Whether a file of this name holds metrics or events, ours or the collector's: beside the spans, no evidence.
 
     >>> is_beside("metrics-20261130T150405Z-71-0.ndjson"), is_beside("spans-20261130T150405Z-71-0.jsonl")
     (True, False)

@@ -150,6 +150,7 @@ def prometheus(folder: Path) -> Generator[Prometheus]:
         f"--storage.tsdb.path={folder / 'prometheus-data'}",
         f"--web.listen-address=127.0.0.1:{port}",
         "--web.enable-remote-write-receiver",
+        "--enable-feature=exemplar-storage",
     ]
     url = f"http://127.0.0.1:{port}"
     service = Service("Prometheus", command, folder / "prometheus.log", lambda: answers(f"{url}/-/ready"))

@@ -7,6 +7,8 @@ from typing import Any, cast
 import pytest
 import yaml
 
+from spanseal.records.export_files import is_beside, is_export
+
 ROOT = Path(__file__).parents[3]
 COLLECTOR = ROOT / "collector"
 CONFIG = cast(dict[str, Any], yaml.safe_load((COLLECTOR / "otelcol.yaml").read_text()))
@@ -50,6 +52,15 @@ def test_the_view_acknowledges_before_it_sends() -> None:
     assert view["processors"][-1] == "batch"
     assert "filter/sampled" in view["processors"]
     assert view["processors"].index("filter/sampled") < view["processors"].index("redaction")
+
+
+def test_events_lie_beside_the_archive_under_a_name_that_readers_of_spans_pass_by() -> None:
+    assert PIPELINES["logs"]["exporters"] == ["file/events"]
+    assert "redaction" in PIPELINES["logs"]["processors"]
+    path = Path(CONFIG["exporters"]["file/events"]["path"])
+    assert path.parent == Path(CONFIG["exporters"]["file/archive"]["path"]).parent
+    assert is_beside(path.name)
+    assert not is_export(path.name)
 
 
 def test_every_default_address_is_loopback() -> None:
