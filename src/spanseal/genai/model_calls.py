@@ -14,4 +14,5 @@ def tells_model_call(attributes: Mapping[str, Any]) -> bool:
     >>> [tells_model_call({"gen_ai.operation.name": name}) for name in ("chat", "execute_tool")]
     [True, False]
     """
-    return any(attributes.get(key) in words for key, words in semconv.MODEL_CALL_WORDS.items())
+    told = ((attributes.get(key), words) for key, words in semconv.MODEL_CALL_WORDS.items())
+    return any(isinstance(word, str) and word in words for word, words in told)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from spanseal.errors import MalformedResponseError, UsageError
-from spanseal.genai import ollama_chat, openai_chat
+from spanseal.genai import ollama_chat, ollama_embed, ollama_generate, openai_chat, openai_embeddings, openai_responses
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.semconv_messages import messages_from_semconv, request_from_semconv, response_from_semconv
@@ -22,6 +22,8 @@ from spanseal.records.history_read import base_of
 from spanseal.records.large_values import mark_in, not_here
 from spanseal.records.replay_record import bytes_of, join, parse_params
 
+OFF: Final = "capture was off: only sizes and salted digests were recorded"
+"""Why such a call cannot be sent again."""
 _REQUEST: Final = (sc.INPUT_MESSAGES, sc.SYSTEM_INSTRUCTIONS, sc.TOOL_DEFINITIONS, sc.LLM_REQUEST_PARAMS)
 Grade: TypeAlias = Literal["exact", "semantic", "no"]
 
@@ -44,7 +46,7 @@ class RecordedResponse:
 
 
 def rebuild(attributes: Mapping[str, Any]) -> Rebuilt:
-    """The request of a chat span, as exactly as it is recorded. Never raises.
+    """The request of a model call's span, as exactly as it is recorded. Never raises.
 
     A call recorded as a delta must have been restored before (:func:`spanseal.records.history_read.restored`).
     """
@@ -59,8 +61,6 @@ def rebuild(attributes: Mapping[str, Any]) -> Rebuilt:
         return _semantic(attributes, reason)
     if attributes.get(sc.LLM_REQUEST_REDACTED) is True:
         return Rebuilt(body, "semantic", "content was redacted before it was recorded")
-    if attributes.get(sc.LLM_REQUEST_REDACTED) is True:
-        return Rebuilt(body, "semantic", "the request was redacted before it was recorded")
     if not wanted:
         return Rebuilt(body, "semantic", "no digest of the sent bytes was recorded")
     if hashlib.sha256(body).hexdigest() != wanted:
@@ -135,10 +135,18 @@ def value_of(attributes: Mapping[str, Any], name: str) -> Any:
 
 
 def _format(attributes: Mapping[str, Any]) -> str:
+    """The wire format's name; of a foreign span, the one that fits what it tells."""
     name = attributes.get(sc.LLM_FORMAT)
     if isinstance(name, str):
         return name
-    return ollama_chat.FORMAT if attributes.get(sc.PROVIDER_NAME) == ollama_chat.PROVIDER else openai_chat.FORMAT
+    operation = attributes.get(sc.OPERATION_NAME)
+    if attributes.get(sc.PROVIDER_NAME) == ollama_chat.PROVIDER:
+        others = {sc.OP_EMBEDDINGS: ollama_embed.FORMAT, sc.OP_TEXT_COMPLETION: ollama_generate.FORMAT}
+        return others.get(str(operation), ollama_chat.FORMAT)
+    if operation == sc.OP_EMBEDDINGS:
+        return openai_embeddings.FORMAT
+    is_responses = attributes.get(sc.OPENAI_API_TYPE) == "responses"
+    return openai_responses.FORMAT if is_responses else openai_chat.FORMAT
 
 
 def _recorded_body(attributes: Mapping[str, Any], sha256: str) -> tuple[bytes | None, str]:
@@ -148,7 +156,9 @@ def _recorded_body(attributes: Mapping[str, Any], sha256: str) -> tuple[bytes | 
     if isinstance(body, str):
         return body.encode(), ""
     if not isinstance(params, str):
-        return None, "the span holds no request record (foreign instrumentation, or capture was off)"
+        if attributes.get(sc.CAPTURE_MODE) == "off":
+            return None, OFF
+        return None, "the span holds no request record (foreign instrumentation)"
     names = (sc.INPUT_MESSAGES, sc.TOOL_DEFINITIONS, sc.SYSTEM_INSTRUCTIONS)
     messages, tools, system = (value_of(attributes, name) for name in names)
     if messages is not None and not is_list(messages):

@@ -182,7 +182,8 @@ def _params(
     if is_list(body.get("tools")) and len(tools) == len(body["tools"]):
         offered = body["tools"]
         rest["tools"] = {"$": "tools"}
-    if places.system and system and isinstance(body.get(places.system), str) and system[0].get("content") == body[places.system]:
+    text = body.get(places.system) if places.system else None
+    if system and isinstance(text, str) and system[0].get("content") == text:
         rest[places.system] = {"$": "system"}
     told = [shapes.number(wire, value) for wire, value in zip(wires, messages, strict=True)]
     used = [shapes.number(wire, value) for wire, value in zip(offered, tools, strict=False)]

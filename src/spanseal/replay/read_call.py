@@ -1,4 +1,4 @@
-"""A chat span to a :class:`Call`: what was asked, what came back, and how faithfully it can be sent again.
+"""A model call's span to a :class:`Call`: what was asked, what came back, and how faithfully it can be sent again.
 
 May import ``records``, ``genai`` and the siblings. The exact request comes from the replay record; where that is
 not whole, the conventions' attributes give what they hold. Never raises on content.
@@ -26,9 +26,12 @@ _BROKEN: Final = (SpansealError, ValueError, TypeError, LookupError, AttributeEr
 
 
 def read_call(span: SourceSpan, of: Attributes, told: dict[str, Any]) -> Call:
-    """The call that a chat span tells."""
+    """The call that a model call's span tells."""
     call = Call(
         **told,
+        operation=of.text(semconv.OPERATION_NAME),
+        wire=of.text(semconv.LLM_FORMAT),
+        dimensions=of.integer(semconv.EMBEDDINGS_DIMENSION_COUNT),
         attempt=of.integer(semconv.LLM_ATTEMPT) or 1,
         provider=of.text(semconv.PROVIDER_NAME),
         model=of.text(semconv.RESPONSE_MODEL) or of.text(semconv.REQUEST_MODEL),
@@ -41,7 +44,7 @@ def read_call(span: SourceSpan, of: Attributes, told: dict[str, Any]) -> Call:
 
 
 def _with_request(call: Call, span: SourceSpan, of: Attributes) -> Call:
-    seen = messages_of(of, semconv.INPUT_MESSAGES)
+    seen = (*messages_of(of, semconv.SYSTEM_INSTRUCTIONS), *messages_of(of, semconv.INPUT_MESSAGES))
     if span.lost:
         reason = span.lost if span.content == "open" else f"content {span.content}"
         return replace(call, messages=seen, replay_reason=reason)

@@ -18,7 +18,9 @@ from spanseal.replay.sources.seen import is_open
 
 _GOOD: Final = frozenset({"pass", "passed", "true", "ok"})
 _BAD: Final = frozenset({"fail", "failed", "false"})
-_CALLS: Final = frozenset({semconv.OP_CHAT, semconv.OP_TEXT_COMPLETION, semconv.OP_GENERATE_CONTENT})
+_CALLS: Final = frozenset({
+    semconv.OP_CHAT, semconv.OP_TEXT_COMPLETION, semconv.OP_GENERATE_CONTENT, semconv.OP_EMBEDDINGS,
+})
 
 
 def read_part(span: SourceSpan, step: int | None, notes: list[Note], *, double: bool = False) -> Part:

@@ -5,9 +5,8 @@ May import the siblings, ``records``, ``genai``, ``audit`` (through ``sources``)
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from spanseal.errors import ReplayError
 from spanseal.genai.messages import ChatRequest, LLMResponse, Message
 from spanseal.replay.build import build_run
 from spanseal.replay.gather import gather
+from spanseal.replay.inner_runs import related
 from spanseal.replay.note import Note
 from spanseal.replay.render.text import safe
 from spanseal.replay.run import Replayable, Run
@@ -54,7 +54,7 @@ class RunReader:
         """All runs, newest first."""
         if self._runs is None:
             groups, self._strangers = gather(self.source.read())
-            found = _related([build_run(group) for group in groups])
+            found = related([build_run(group) for group in groups])
             self._runs = tuple(sorted(found, key=lambda run: (-run.started, run.run_id)))
         return self._runs
 
@@ -100,31 +100,18 @@ def _named(run: Run, *, by_trace: bool) -> str:
     return f"{run.run_id} ({known})" if known else run.run_id
 
 
-def _related(runs: list[Run]) -> list[Run]:
-    """Each run with its inner runs: those its manifests name, and those whose root lies in it."""
-    inner: defaultdict[str, list[str]] = defaultdict(list)
-    for run in runs:
-        if run.parent_run_id:
-            inner[run.parent_run_id].append(run.run_id)
-    here = {run.run_id for run in runs}
-    related: list[Run] = []
-    for run in runs:
-        lost = [child for child in run.children if child not in here]
-        meaning = "an inner run that the manifest names is not here"
-        notes = tuple(Note("child", f"run {child}", meaning) for child in lost)
-        children = tuple(dict.fromkeys((*run.children, *inner[run.run_id])))
-        related.append(replace(run, children=children, notes=(*run.notes, *notes)))
-    return related
-
-
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """One model call of a run. ``request`` can be sent to any adapter: ``adapter.chat(call.request)``.
+    """One model call of a run. ``request`` can be sent to any adapter: ``adapter.chat(call.request)``; not where
+    ``operation`` is embeddings: such a request has no messages, and its input is in ``options["extra"]["input"]``
+    (``["prompt"]`` on Ollama's older path). ``wire`` names the wire format that the options are fields of.
 
     ``response`` is None where the call failed (``error`` says how) or its answer was not recorded; ``options`` are
     the request's fields other than model and messages that were set; ``grade`` is *exact* or *semantic*.
     """
 
+    operation: str
+    wire: str
     messages: tuple[Message, ...]
     request: ChatRequest
     options: Mapping[str, Any]
@@ -146,6 +133,8 @@ def replay_llm_calls(run: Run) -> tuple[RecordedCall, ...]:
     """
     return tuple(
         RecordedCall(
+            operation=call.operation,
+            wire=call.wire,
             messages=call.messages,
             request=call.request,
             options=_options(call.request),

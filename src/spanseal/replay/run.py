@@ -43,8 +43,13 @@ class Part:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Part):
     """One call of a model. ``request`` is None where too little was recorded to build it; ``replayable`` says how
-    faithful it is, ``replay_reason`` why it is not exact."""
+    faithful it is, ``replay_reason`` why it is not exact. ``operation`` is the conventions' word (chat,
+    text_completion, embeddings), ``wire`` the name of the wire format, empty for a foreign span. A call for embeddings
+    has no messages: what it gave is in ``request.extra``, and ``dimensions`` says how long its vectors are."""
 
+    operation: str = "chat"
+    wire: str = ""
+    dimensions: int | None = None
     attempt: int = 1
     provider: str = ""
     model: str = ""

@@ -26,6 +26,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "run_id": run.run_id,
         "trace_id": run.trace_id,
         "agent": run.agent,
+        "parent_run_id": run.parent_run_id,
         "outcome": run.outcome,
         "grade": run.grade,
         "started": iso(run.started),
@@ -54,7 +55,7 @@ def _in_order(run: Run) -> list[Part]:
 
 
 def part_document(part: Part) -> dict[str, Any]:
-    """One part with its kind: step, call, tooluse, verification, decision, other."""
+    """One part with its kind: step, call, tooluse, verification, decision, other; innerrun, where another one began."""
     return {"kind": type(part).__name__.lower(), **plain(part)}
 
 

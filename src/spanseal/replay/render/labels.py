@@ -8,12 +8,14 @@ from typing import Final
 
 from rich.text import Text
 
+from spanseal.genai.semconv import OP_EMBEDDINGS
 from spanseal.replay.render.text import Marks, safe
-from spanseal.replay.render.words import as_json, count, duration, tokens
+from spanseal.replay.render.words import as_json, count, duration, embedded, tokens
 from spanseal.replay.run import Call, Check, Decision, Other, Part, PolicyResult, Step, ToolUse, Verification
 from spanseal.replay.sources.base import Content
 
 _DECISION_STYLE: Final = {"allow": "dim", "modify": "yellow", "escalate": "bold magenta", "halt": "bold red"}
+_SHOWN: Final = 3
 _REPLAY_WORDS: Final = {"exact": "exact", "semantic": "semantic", "no": "not replayable"}
 _REPLAY_STYLE: Final = {"exact": "green", "semantic": "yellow", "no": "dim"}
 
@@ -50,19 +52,26 @@ def _step(part: Part, marks: Marks) -> Label:
 
 def _call(part: Part, marks: Marks) -> Label:
     assert isinstance(part, Call)
-    line = Text(f"chat {safe(part.model, marks) or '?'}", "cyan")
+    line = Text(f"{safe(part.operation, marks)} {safe(part.model, marks) or '?'}", "cyan")
     if part.attempt != 1:
         line.append(f" {marks.dot} attempt {part.attempt}", "yellow")
     _took(line, part, marks)
     for word in (tokens(part.usage, marks.arrow), ", ".join(safe(reason, marks) for reason in part.finish_reasons)):
         if word:
             line.append(f" {marks.dot} {word}", "dim")
+    given = embedded(part) if part.operation == OP_EMBEDDINGS else ()
+    if given:
+        line.append(f" {marks.dot} {count(len(given), 'input')}", "dim")
+    if part.dimensions is not None:
+        line.append(f" {marks.dot} {count(part.dimensions, 'dimension')}", "dim")
     if part.http_attempts > 1:
         line.append(f" {marks.dot} {count(part.http_attempts, 'HTTP attempt')}", "yellow")
     if part.stream_end not in ("", "end", "complete", "completed"):
         line.append(f" {marks.dot} stream {safe(part.stream_end, marks)}", "yellow")
     line.append(f" {marks.dot} ", "dim").append(_REPLAY_WORDS[part.replayable], _REPLAY_STYLE[part.replayable])
-    below: list[Text] = []
+    below = [Text("embeds ", "dim").append(safe(as_json(text), marks), "default") for text in given[:_SHOWN]]
+    if len(given) > _SHOWN:
+        below.append(Text(f"and {len(given) - _SHOWN} more", "dim"))
     if part.response is not None:
         for kind, text in (("thinks ", part.response.reasoning), ("says ", part.response.text)):
             if text.strip():

@@ -11,11 +11,12 @@ from typing import Final
 
 from rich.text import Text
 
+from spanseal.genai.semconv import OP_EMBEDDINGS
 from spanseal.replay.render.block import block, wrapped
 from spanseal.replay.render.labels import label, quiet_policies
 from spanseal.replay.render.text import FANCY, Marks, safe
 from spanseal.replay.render.tree import shortened
-from spanseal.replay.render.words import as_json, message_text
+from spanseal.replay.render.words import as_json, count, embedded, message_text
 from spanseal.replay.run import Call, Decision, Part, Step, ToolUse
 
 _REPLAY: Final = {"exact": "exact", "semantic": "the request is not exact", "no": "the request is not whole"}
@@ -47,10 +48,15 @@ def _call(call: Call, width: int, marks: Marks) -> Iterator[Text]:
         yield from wrapped(line, width, "    ")
     for number, message in enumerate(call.messages, 1):
         yield from block(f"{number} {message.role}", message_text(message), width, marks)
+    for number, text in enumerate(embedded(call) if call.operation == OP_EMBEDDINGS else (), 1):
+        yield from block(f"input {number}", as_json(text), width, marks)
     if call.tools:
         offered = ", ".join(safe(name, marks) for name in call.tools)
         yield from wrapped(Text("  tools offered: ", "dim").append(offered, "default"), width, "    ")
-    if call.response is not None:
+    if call.response is not None and call.operation == OP_EMBEDDINGS:
+        size = "" if call.dimensions is None else f", {count(call.dimensions, 'dimension')} each"
+        yield Text(f"  vectors are recorded{size}", "dim")
+    elif call.response is not None:
         yield from block("answer", message_text(call.response.message), width, marks, "bold")
 
 
@@ -58,7 +64,7 @@ def _about(call: Call, marks: Marks) -> Iterator[Text]:
     """What is wrong with the call or its record."""
     if call.error:
         yield Text(f"  {marks.bad} ", "bold red").append(safe(call.error, marks), "red")
-    if not call.messages:
+    if not call.messages and not embedded(call):
         why = f"content {call.content}" if call.content != "open" else call.replay_reason or "not captured"
         yield Text(f"  messages: not here ({safe(why, marks)})", "yellow")
     elif call.replay_reason:

@@ -13,7 +13,7 @@ from spanseal.replay.render.words import duration, instant
 from spanseal.replay.run import Run
 
 _GAP: Final = "  "
-_DISPENSABLE: Final = ("spans", "replayable", "took", "calls")
+_DISPENSABLE: Final = ("inside", "spans", "replayable", "took", "calls")
 """Columns in the order in which a narrow terminal loses them."""
 _SHORTEST_ID: Final = 12
 
@@ -23,13 +23,17 @@ def table(runs: Sequence[Run], width: int, marks: Marks) -> Iterator[Text]:
     if not runs:
         yield Text("no runs here")
         return
-    rows = [_row(run, short_id(run, runs), marks) for run in runs]
+    ids = {run.run_id: short_id(run, runs) for run in runs}
+    rows = [_row(run, ids[run.run_id], marks) for run in runs]
+    if any(run.parent_run_id for run in runs):
+        for row, run in zip(rows, runs, strict=True):
+            row["inside"] = Text(safe(ids.get(run.parent_run_id, run.parent_run_id[:_SHORTEST_ID]), marks), "dim")
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     widths = {name: max(len(name), *(text.cell_len for text in cells)) for name, cells in columns.items()}
     for name in _DISPENSABLE:
         if _total(widths) <= width:
             break
-        del widths[name]
+        widths.pop(name, None)
     yield shortened(Text(_GAP.join(name.ljust(size) for name, size in widths.items()).rstrip(), "bold"), width, marks)
     for row in rows:
         line = Text()

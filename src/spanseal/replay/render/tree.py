@@ -11,8 +11,10 @@ from typing import Final
 
 from rich.text import Text
 
+from spanseal.replay.inner_runs import InnerRun
 from spanseal.replay.note import Note
 from spanseal.replay.render.block import block, wrapped
+from spanseal.replay.render.inner import inner_label
 from spanseal.replay.render.labels import label
 from spanseal.replay.render.text import FANCY, Marks, safe
 from spanseal.replay.render.words import count, duration, instant, message_text, tokens, total
@@ -126,7 +128,8 @@ def _said(who: str, text: str, marks: Marks) -> Text:
 def _node(
     node: Node, run: Run, lead: str, sign: str, beside: str, width: int, marks: Marks
 ) -> Iterator[Text]:
-    made = label(node.part, marks, run.content)
+    part = node.part
+    made = inner_label(part, marks) if isinstance(part, InnerRun) else label(part, marks, run.content)
     clock = Text(_since(node.part.started, run.started), "dim")
     clock.append(lead + sign, "dim").append(beside, "magenta")
     first, *more = _folded(made.line, max(width - clock.cell_len, 20), marks)

@@ -95,6 +95,21 @@ def message_text(message: Message) -> str:
     return "\n".join(part_text(part) for part in message.parts)
 
 
+def embedded(call: Call) -> tuple[object, ...]:
+    """The inputs of a call for embeddings: texts, or lists of tokens; none where they are not recorded.
+
+    >>> from spanseal.genai.messages import ChatRequest
+    >>> embedded(Call(span_id="", request=ChatRequest("m", (), extra={"input": ["a", "b"]})))
+    ('a', 'b')
+    """
+    extra: Mapping[str, object] = {} if call.request is None else call.request.extra
+    given = extra.get("input", extra.get("prompt"))
+    if not isinstance(given, list):
+        return () if given is None else (given,)
+    items = cast("list[object]", given)
+    return (items,) if items and all(isinstance(item, int) for item in items) else tuple(items)
+
+
 def count(number: int, what: str) -> str:
     """``1 call``, ``2 calls``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
