@@ -1,7 +1,8 @@
 """Evaluates one seam in its span: always emitted, with every policy's result as an event. Imports telemetry.
 
 A HALT is an ERROR of type ``halted``; an escalation is no error, its span carries the exact action that waits.
-Reasons, modifications, actions and digests are content: they are recorded only with ``capture="full"``.
+Reasons, modifications, actions and digests are content: they are recorded only with ``capture="full"``. With ``off``
+every gate tells a salted digest of its action instead.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from spanseal.control.policy import ControlDecision
 from spanseal.genai import semconv
 from spanseal.genai.plain_json import plain
 from spanseal.genai.state import AgentState
+from spanseal.telemetry.active import active
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.spans import add_event, open_span, tell
@@ -38,7 +40,7 @@ def _record(span: Span, decision: PlaneDecision) -> None:
         set_content(span, semconv.CONTROL_REASON, decision.reason)
     if decision.modifications:
         set_content(span, semconv.CONTROL_MODIFICATIONS, plain(decision.modifications))
-    if decision.decision is not ControlDecision.ALLOW:
+    if decision.decision is not ControlDecision.ALLOW or active().capture == "off":
         set_content(span, semconv.CONTROL_ACTION_DIGEST, action_digest(decision.action))
     if decision.decision is ControlDecision.ESCALATE:
         set_content(span, semconv.CONTROL_ACTION, decision.action.to_json())

@@ -149,6 +149,8 @@ POLICY_ROUND: Final = "spanseal.policy.round"
 
 # --- spanseal: verification -----------------------------------------------------------------------------------------
 VERIFICATION_PIPELINE: Final = "spanseal.verification.pipeline"
+VERIFICATION_INPUT: Final = "spanseal.verification.input"
+"""The text that was verified; told by size and salted digest only, since the model call has it."""
 VERIFICATION_PASSED: Final = "spanseal.verification.passed"
 VERIFICATION_CHECKS_RUN: Final = "spanseal.verification.checks_run"
 VERIFICATION_CHECKS_FAILED: Final = "spanseal.verification.checks_failed"

@@ -158,7 +158,7 @@ def _recorded_body(attributes: Mapping[str, Any], sha256: str) -> tuple[bytes | 
     if not isinstance(params, str):
         if attributes.get(sc.CAPTURE_MODE) == "off":
             return None, OFF
-        return None, "the span holds no request record (foreign instrumentation)"
+        return None, "the span holds no request record (foreign instrumentation, or capture was off)"
     names = (sc.INPUT_MESSAGES, sc.TOOL_DEFINITIONS, sc.SYSTEM_INSTRUCTIONS)
     messages, tools, system = (value_of(attributes, name) for name in names)
     if messages is not None and not is_list(messages):

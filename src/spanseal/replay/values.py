@@ -14,6 +14,8 @@ from spanseal.records.otlp import SpanRecord
 from spanseal.replay.note import Note
 from spanseal.replay.sources.base import SourceSpan
 
+_STATUS = "the status message"
+
 
 def is_value(record: SpanRecord) -> bool:
     """Whether a span carries a part of a value and nothing else."""
@@ -28,9 +30,22 @@ def with_values(spans: Sequence[SourceSpan], notes: list[Note]) -> list[SourceSp
             values.add(span.record.attributes)
     result: list[SourceSpan] = []
     for span in others:
-        whole, problems = values.put_back(span.record.attributes)
+        whole, problems = _whole(span.record, values)
         notes += [Note("value", f"span {span.record.span_id}", problem) for problem in problems]
-        if whole is not span.record.attributes:
-            span = replace(span, record=replace(span.record, attributes=whole))
-        result.append(span)
+        result.append(span if whole is span.record else replace(span, record=whole))
     return result or list(spans)
+
+
+def _whole(record: SpanRecord, values: Values) -> tuple[SpanRecord, list[str]]:
+    """The span with what its attributes, events and status say; and what of that is not here."""
+    attributes, problems = values.put_back(record.attributes)
+    if attributes is not record.attributes:
+        record = replace(record, attributes=attributes)
+    events = [values.put_back(event.attributes) for event in record.events]
+    if any(whole is not event.attributes for (whole, _), event in zip(events, record.events, strict=True)):
+        found = zip(events, record.events, strict=True)
+        record = replace(record, events=tuple(replace(event, attributes=whole) for (whole, _), event in found))
+    status, lost = values.put_back({_STATUS: record.status_message})
+    if status[_STATUS] != record.status_message:
+        record = replace(record, status_message=status[_STATUS])
+    return record, [*problems, *(problem for _, each in events for problem in each), *lost]

@@ -12,7 +12,8 @@ from opentelemetry.util.types import AttributeValue
 
 from spanseal.errors import text_of
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.attributes import plain_text
+from spanseal.telemetry.content.plain import plain_text
+from spanseal.telemetry.content.values import bounded
 from spanseal.telemetry.tracing import fail, tracer
 
 
@@ -71,7 +72,7 @@ def add_event(span: Span, name: str, clear: Mapping[str, AttributeValue], conten
     try:
         attributes = dict(clear)
         if active().capture == "full":
-            attributes |= {key: plain_text(text) for key, text in content.items() if text}
+            attributes |= {key: bounded(span, plain_text(text)) for key, text in content.items() if text}
         span.add_event(name, attributes, timestamp=active().effects.clock.time_ns())
     except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
         return

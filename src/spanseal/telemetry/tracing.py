@@ -9,6 +9,7 @@ from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.plain import plain_text
+from spanseal.telemetry.content.values import bounded
 from spanseal.telemetry.span_limits import watched
 
 
@@ -43,7 +44,8 @@ def fail(span: Span, error_type: str, message: str = "") -> None:
     """
     try:
         span.set_attribute(semconv.ERROR_TYPE, error_type or semconv.ERROR_OTHER)
-        described = plain_text(message) if message and active().capture == "full" else None
+        full = message and active().capture == "full"
+        described = bounded(span, plain_text(message)) if full else None
         span.set_status(Status(StatusCode.ERROR, described))
     except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
         return

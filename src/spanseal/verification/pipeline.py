@@ -18,6 +18,7 @@ from opentelemetry.trace import Span
 from spanseal.errors import UsageError, told
 from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse
+from spanseal.telemetry.content.attributes import set_digest
 from spanseal.telemetry.events import emit_event
 from spanseal.telemetry.spans import add_event, open_span, tell
 from spanseal.telemetry.tracing import fail
@@ -78,6 +79,7 @@ class VerificationPipeline:
     def _report(
         self, span: Span, response: LLMResponse, results: list[VerificationResult]
     ) -> VerificationReport:
+        set_digest(span, semconv.VERIFICATION_INPUT, response.text)
         skipped = tuple(check.name for check in self.checks[len(results):])
         report = VerificationReport(tuple(results), self.name, skipped)
         for result in results:

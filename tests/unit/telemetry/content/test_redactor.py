@@ -122,7 +122,7 @@ def test_any_text_is_searched_without_a_fault(text: str) -> None:
 
 def test_long_texts_of_one_kind_are_searched_in_one_go() -> None:
     for piece in ("a", "4", "4 ", '"', "@", "aa11 ", "\\", "a@", '"password":', "4111-"):
-        text = piece * (200_001 // len(piece))
+        text = piece * (40_001 // len(piece))
         Redactor(ALL).text(text)
         Redactor(ALL).text("[" + json.dumps(text + "\\u0040"))
 
