@@ -135,6 +135,7 @@ def test_the_summary_has_exactly_the_documented_fields(tmp_path: Path) -> None:
         "run_id": "4b" * 16,
         "trace_id": "0af7651916cd43dd8448eb211c80319c",
         "agent": "calculator",
+        "parent_run_id": "",
         "outcome": "completed",
         "grade": "complete",
         "started": "2026-11-30T12:33:10.000000000Z",
