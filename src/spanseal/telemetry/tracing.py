@@ -1,39 +1,16 @@
-"""The tracer that every part of spanseal uses, and how a span is marked as failed. May import active and content."""
+"""Our tracer, and how a span is marked as failed. May import active, content and own_tracer."""
 
 from __future__ import annotations
 
-from opentelemetry import trace
-from opentelemetry.trace import Span, Status, StatusCode, Tracer, TracerProvider
+from opentelemetry.trace import Span, Status, StatusCode
 
-from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.values import bounded
-from spanseal.telemetry.span_limits import watched
+from spanseal.telemetry.own_tracer import tracer
 
-
-class _Kept:
-    """The tracer asked for last: the SDK takes longer to find one than to start a span."""
-
-    pair: tuple[TracerProvider, Tracer] | None = None
-
-
-def tracer() -> Tracer:
-    """The tracer of scope ``spanseal``: of the configured provider, else of OpenTelemetry's global one.
-
-    >>> from spanseal.testing.capture_spans import capture_spans
-    >>> with capture_spans() as captured:
-    ...     tracer().start_span("step").end()
-    >>> captured.one("step").name
-    'step'
-    """
-    provider = active().provider or trace.get_tracer_provider()
-    kept = _Kept.pair
-    if kept is None or kept[0] is not provider:
-        found = provider.get_tracer(semconv.SCOPE_NAME, __version__, semconv.SCHEMA_URL)
-        kept = _Kept.pair = (provider, watched(provider, found))
-    return kept[1]
+__all__ = ["fail", "tracer"]
 
 
 def fail(span: Span, error_type: str, message: str = "") -> None:

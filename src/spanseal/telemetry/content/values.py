@@ -2,7 +2,7 @@
 
 They are numbered like any span of the run, sealed, encrypted and erased with it, so their loss shows. A value that
 occurs again in the same run is only referred to. Only where spans are numbered and exported by us; elsewhere the value
-is not kept, and the mark in its place says so by naming no parts. May import active, digests, tracing and records.
+is not kept, and the mark in its place says so by naming no parts. May import active, digests, own_tracer and records.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from spanseal.genai import semconv as sc
 from spanseal.records.large_values import PART_BYTES, Mark, parts_of
 from spanseal.telemetry.active import Active, active
 from spanseal.telemetry.content.digests import run_of_span
+from spanseal.telemetry.own_tracer import tracer
 
 _MOST: Final = 4096
 
@@ -64,8 +65,6 @@ def _parts(current: Active, span: Span, text: str, size: int, sha256: str) -> in
 
 
 def _write(span: Span, text: str, size: int, sha256: str) -> int:
-    from spanseal.telemetry.tracing import tracer  # which imports this folder
-
     parts = list(parts_of(text, PART_BYTES))
     context = trace.set_span_in_context(span)
     clock = active().effects.clock
