@@ -65,6 +65,8 @@ class RecordAll(Sampler):
             told = result.trace_state
         if dropped:
             return SamplingResult(Decision.RECORD_ONLY, attributes, told)
+        if told is result.trace_state:
+            return result
         return SamplingResult(result.decision, cast("Attributes", result.attributes), told)  # pyright: ignore[reportUnknownMemberType]
 
     def get_description(self) -> str:

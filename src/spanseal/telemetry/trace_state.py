@@ -56,10 +56,14 @@ def trace_state_of(others: TraceState | None, attributes: Mapping[str, Any] | No
 
     A foreign agent's run gets its id here, since the ledger, which numbers the span, comes too late to tell it.
     """
+    where = trace.get_current_span(context).get_span_context()
+    opens = bool(attributes) and attributes.get(semconv.OPERATION_NAME) == semconv.OP_INVOKE_AGENT
+    if not opens and others is not None and others is where.trace_state and KEY in others and not where.is_remote:
+        return others  # nearly every span: its parent has told it
     bound = run_of(context)
-    around = run_in(trace.get_current_span(context).get_span_context())
+    around = run_in(where)
     run = around if around is not None or bound is None else bound.context
-    if (attributes or {}).get(semconv.OPERATION_NAME) == semconv.OP_INVOKE_AGENT:
+    if opens:
         if bound is not None and bound.pending:
             run = bound.context
         else:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.unit.telemetry.line_ledger import check_ledgers
-from tests.unit.telemetry.processes import agent, spans_in
+from tests.unit.telemetry.processes import PRELUDE, agent, spans_in
 
 from spanseal.genai import semconv
 from spanseal.records.otlp import SpanRecord
@@ -162,6 +162,27 @@ def test_a_single_process_belongs_to_the_run_that_started_it(method: str, tmp_pa
     assert_child(spans, "own class", "first")
 
 
+BOUND = """
+import pickle, subprocess
+import spanseal
+from tasks import work
+configure("a", export=sys.argv[1])
+with run_span("first"):
+    packed = pickle.dumps(spanseal.bind(work))
+code = "import pickle, sys; pickle.loads(sys.stdin.buffer.read())('elsewhere')"
+subprocess.run([sys.executable, "-W", "error", "-c", code], input=packed, check=True)
+pickle.loads(packed)("here again")
+"""
+
+
+def test_a_bound_function_takes_its_run_along_in_a_pickle(tmp_path: Path) -> None:
+    spans = run_code(BOUND, tmp_path)
+    assert_child(spans, "elsewhere", "first")
+    root, again = spans["invoke_agent first"], spans["here again"]
+    assert again.parent_span_id == root.span_id
+    assert again.attributes[semconv.WRITER_ID] == root.attributes[semconv.WRITER_ID]
+
+
 OWN_SETTINGS = """
 import multiprocessing
 def child(folder):
@@ -179,11 +200,8 @@ if __name__ == "__main__":
 
 def test_a_worker_may_configure_itself_and_what_cannot_be_pickled_costs_content_only(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    from tests.unit.telemetry.processes import PRELUDE
-
-    script.write_text(PRELUDE + OWN_SETTINGS)
-    said = agent(f"import runpy; sys.argv = sys.argv[:1] + sys.argv[1:]; runpy.run_path({str(script)!r}, "
-                 "run_name='__main__')", str(tmp_path / "spans"))  # fmt: skip
+    script.write_text(PRELUDE + OWN_SETTINGS)  # a spawned process imports its main program from a file
+    said = agent(f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')", str(tmp_path / "spans"))
     assert "record no content" in said
     child = by_name(tmp_path / "spans" / "own")["child"]
     root = by_name(tmp_path / "spans")["invoke_agent first"]
