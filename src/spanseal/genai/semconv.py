@@ -45,6 +45,8 @@ DISTRO_NAME: Final = "telemetry.distro.name"
 DISTRO_VERSION: Final = "telemetry.distro.version"
 SCOPE_NAME: Final = "spanseal"
 SCHEMA_URL: Final = "urn:spanseal:schema:1"
+"""Ours, and no ``https://opentelemetry.io/schemas/…``: no release describes the pinned names, and a schema processor
+would rename what an older one claims to be."""
 
 # --- gen_ai: request and response -----------------------------------------------------------------------------------
 REQUEST_MODEL: Final = "gen_ai.request.model"

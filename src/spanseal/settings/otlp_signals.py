@@ -20,7 +20,8 @@ Signal: TypeAlias = Literal["METRICS", "LOGS"]
 class SignalVariables:
     """What the variables say of one signal. ``own`` is its own endpoint, ``shared`` what the common one makes of it.
 
-    ``off``: another exporter was chosen, or none. ``interval`` in seconds, of metrics.
+    ``off``: another exporter was chosen, or none. ``interval`` in seconds, of metrics; ``delta``: what came since the
+    last time and no totals.
     """
 
     own: str | None = None
@@ -33,6 +34,7 @@ class SignalVariables:
     timeout: float = 10.0
     off: bool = False
     interval: float = 60.0
+    delta: bool = False
 
 
 def signal_variables(env: Mapping[str, str], signal: Signal) -> SignalVariables:
@@ -65,6 +67,7 @@ def signal_variables(env: Mapping[str, str], signal: Signal) -> SignalVariables:
         compression="gzip" if packed == "gzip" else "none",
         timeout=Value(seconds, timeout).seconds() if seconds else 10.0,
         off=_disabled(env) or (bool(chosen) and "otlp" not in chosen),
+        delta=env.get("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "").lower() in ("delta", "lowmemory"),
         interval=Value(every, "OTEL_METRIC_EXPORT_INTERVAL").seconds() / 1000 if every else 60.0,
     )
 

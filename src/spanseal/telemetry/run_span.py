@@ -23,6 +23,7 @@ from spanseal.telemetry.capture.open_calls import drain
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run
+from spanseal.telemetry.signals.signals import ended_unseen
 from spanseal.telemetry.tracing import fail, tracer
 
 _BAD: Final = frozenset({"failed", "halted"})
@@ -174,5 +175,6 @@ def _end(current: Active, span: Span, run_id: str) -> None:
         pass
     try:
         span.end(now)
+        ended_unseen(span)
     except Exception:  # noqa: BLE001 - some processor's fault; telemetry raises nothing (DESIGN 10.4)
         return

@@ -14,6 +14,7 @@ from spanseal.errors import text_of
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.values import bounded
+from spanseal.telemetry.signals.signals import ended_unseen
 from spanseal.telemetry.tracing import fail, tracer
 
 
@@ -54,6 +55,7 @@ def _started(name: str, now: int) -> Span:
 def _end(span: Span, now: int) -> None:
     try:
         span.end(now)
+        ended_unseen(span)
     except Exception:  # noqa: BLE001 - some processor's fault, likewise
         return
 

@@ -14,11 +14,13 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData, ResourceMetrics, ScopeMetrics
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON
+from tests.unit.telemetry.wire_world import bare_client, recording, whole
 
 from spanseal.effects import Effects
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.active import Active, activate, active
 from spanseal.telemetry.events import Events
+from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.signals.courier import SCOPE
@@ -231,3 +233,39 @@ def test_nothing_is_measured_where_nobody_listens() -> None:
     with capture_spans() as captured:
         one_run()
     assert captured.named("chat")
+
+
+def test_deltas_are_what_came_since_and_lost_ones_come_with_the_next() -> None:
+    numbers = Numbers(Effects().clock, delta=True)
+
+    def tell(times: int) -> None:
+        for _ in range(times):
+            numbers.add([(TOOL, 0.1)], {sc.TOOL_NAME: "add"}, None)
+
+    def collected() -> list[tuple[int, int]]:
+        return [
+            (point.count, point.start_time_unix_nano) for metric in numbers.collect() for point in points(metric)
+        ]
+
+    tell(2)
+    ((first, began),) = collected()
+    assert first == 2
+    assert collected() == []
+    tell(3)
+    ((second, later),) = collected()
+    assert (second, later > began) == (3, True)
+    numbers.take_back()
+    tell(1)
+    assert collected() == [(4, later)]
+
+
+def test_an_instrumented_client_without_configuration_is_measured_too(app: App) -> None:
+    with recording() as exporter:  # the application's own tracer provider, and no ledger
+        client = instrument(bare_client("openai", [whole("openai")], []))
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
+        with run_span("clerk"):
+            pass
+    assert len(exporter.get_finished_spans()) == 2
+    found = app.read()
+    assert sum(point.count for point in points(found[sc.METRIC_INFERENCE_DURATION])) == 1
+    assert sum(point.count for point in points(found[sc.METRIC_AGENT_DURATION])) == 1

@@ -63,7 +63,7 @@ class FileSource(Source):
         for entry in _entries(self.path):
             if is_export(entry.name) and entry.is_file():
                 chosen.append(entry)
-            elif entry.name != VALUES or not entry.is_dir():
+            elif not is_beside(entry.name) and (entry.name != VALUES or not entry.is_dir()):
                 self._log.add("ignored", entry.name, _why_ignored(entry))
         return sorted(chosen, key=lambda file: reading_order(file.name))
 

@@ -35,6 +35,7 @@ from spanseal.telemetry.capture.rest import Rest
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import current_attempt, current_conversation
 from spanseal.telemetry.same_call import outer_call
+from spanseal.telemetry.signals import signals
 from spanseal.telemetry.tracing import tracer
 
 
@@ -180,6 +181,7 @@ class ModelCall:
             last.pace.tell()
         late = self._handed_out and last is not None and last.end in (None, sc.STREAM_ABANDONED, sc.STREAM_HELD)
         self.span.end(last.last_ns if late and last is not None and last.last_ns else None)
+        signals.ended_unseen(self.span)
         self._attempts.clear()  # they point back here, and hold the bytes
         self._told, self._sent = None, b""
 

@@ -169,7 +169,10 @@ class Courier:
             if found:
                 scopes = [ScopeMetrics(SCOPE, found, semconv.SCHEMA_URL)]
                 data = MetricsData([ResourceMetrics(self.resource, scopes, "")])
-                told = self.metrics.deliver(_json(encode_metrics(data).to_dict())) != "later" and told
+                delivered = self.metrics.deliver(_json(encode_metrics(data).to_dict())) != "later"
+                if not delivered:
+                    self.numbers.take_back()
+                told = delivered and told
         return told
 
     def _take(self) -> None:

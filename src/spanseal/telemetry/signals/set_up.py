@@ -49,7 +49,7 @@ def signals_for(
         events = _outlet(settings.log_variables, "logs", folder, url, headers)
     courier = None
     if metrics is not None or events is not None:
-        numbers = Numbers(effects.clock)
+        numbers = Numbers(effects.clock, delta=settings.metric_variables.delta)
         courier = Courier(provider, numbers, metrics, events, settings.metric_variables.interval)
     own = courier.numbers if courier is not None and metrics is not None else None
     measured = Metrics(own, before_too=sc.OPT_IN_BEFORE_TOO in settings.semconv_opt_in) if settings.metrics else None

@@ -13,6 +13,7 @@ from opentelemetry.trace import Span, SpanContext
 
 from spanseal.telemetry.active import active
 from spanseal.telemetry.events import Events
+from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.signals.courier import Courier
 
@@ -68,6 +69,13 @@ _by_default: Final = Signals(Metrics(), Events())
 def ended(span: ReadableSpan) -> None:
     """To whatever is active: an ended span."""
     (active().signals or _by_default).ended(span)
+
+
+@guarded
+def ended_unseen(span: Span) -> None:
+    """The same where no processor of ours sees spans end: an instrumented client in a program of others' set-up."""
+    if active().ledger is None and isinstance(span, ReadableSpan):
+        ended(span)
 
 
 def chunks(span: SpanContext, attributes: Mapping[str, Any], gaps: list[float]) -> None:
