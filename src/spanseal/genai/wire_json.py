@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeAlias, TypeGuard, cast
 
@@ -51,12 +52,28 @@ def loads_fast(data: bytes | str) -> Any:
 def render(value: object) -> str:
     """``value`` as compact JSON text for an attribute; exact for big integers and lone surrogates too.
 
-    Raises ValueError or TypeError for what is not JSON.
+    A number beyond all floats (``1e400`` on the wire) is null: JSON has no infinity. Raises ValueError or TypeError
+    for what is not JSON.
+
+    >>> render([10**30, float("inf")])
+    '[1000000000000000000000000000000,null]'
     """
     try:
         return orjson.dumps(value).decode()
     except TypeError:
+        pass
+    try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if is_map(value):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if is_list(value) else value
 
 
 def mend_text(text: str) -> str:
