@@ -115,15 +115,21 @@ def test_a_killed_process_leaves_all_that_had_ended(tmp_path: Path) -> None:
             assert app.end() == 0
         (cut,) = {run_id: row for run_id, row in places.runs(line.sealer).items() if row["grade"] != "complete"}.items()
         assert (cut[1]["grade"], cut[1]["agent"]) == ("truncated", "scripted")
-        assert numbered(line, cut[0]) == ended_before_the_third_call(numbered(line, after["run_id"]))
+        ended, still_open = numbered(line, cut[0])
+        assert ended == ended_before_the_third_call(numbered(line, after["run_id"])[0])
+        assert [*still_open.values()] == ["invoke_agent scripted", "step", "chat scripted"]
+        assert sorted(ended | still_open) == list(range(len(ended | still_open)))  # nothing is missing in between
         readable(line, cut[0], after)
 
 
-def numbered(line: Route, run_id: str) -> dict[int, str]:
-    """The names of a run's sealed spans by their number in the run."""
+def numbered(line: Route, run_id: str) -> tuple[dict[int, str], dict[int, str]]:
+    """The names of a run's sealed spans by their number in the run: those that ended, and those that are open."""
     traces = {one.trace_id for one in places.stored(line.sealer) if one.run_id == run_id}
     spans = [one for one in places.in_store(line.sealer, traces) if one.attributes["spanseal.run.id"] == run_id]
-    return {one.attributes["spanseal.seq"]: one.name for one in sorted(spans, key=lambda one: one.start)}
+    both: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    for one in sorted(spans, key=lambda one: one.attributes["spanseal.seq"]):
+        both["spanseal.open" in one.attributes][one.attributes["spanseal.seq"]] = one.name
+    return both
 
 
 def ended_before_the_third_call(whole: dict[int, str]) -> dict[int, str]:
@@ -135,13 +141,14 @@ def ended_before_the_third_call(whole: dict[int, str]) -> dict[int, str]:
 
 
 def readable(line: Route, run_id: str, whole: dict[str, Any]) -> None:
-    """Both steps that had ended, message by message as in the same run that was not cut off."""
+    """Both steps that had ended, message by message as in the same run that was not cut off; the third call is open."""
     heads = line.folder / "heads"
     reader = RunReader.open(line.sealer.store, trust=line.sealer.trust, heads=heads, content_keys=line.sealer.keys)
     run = reader.run(run_id)
     assert [step.number for step in run.steps if step.ended] == [1, 2]
-    assert len(run.calls) == 2
-    for call in run.calls:
+    assert len(run.calls) == 3
+    assert run.calls[2].response is None
+    for call in run.calls[:2]:
         assert call.response is not None
         texts = [[message.role, message.text] for message in (*call.messages, call.response.message)]
         assert texts == whole["messages"][: len(texts)]

@@ -8,6 +8,7 @@ and not ended is shown, marked open, by the next process that exports to the fol
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class FolderExport:
         self.folder = folder
         self.complaints = Complaints()
         self._encoder = LineEncoder()
-        self._losses = Losses()
+        self._losses, self._telling = Losses(), threading.Lock()
         self._lost_since_flush = self._refusing = False
         self._values = ValueFiles(folder, durability, group_ms / 1000, self._trouble)
         self._journal = Journal(folder, durability, group_ms / 1000, trouble=self._trouble)
@@ -96,7 +97,7 @@ class FolderExport:
 
     def after_fork(self) -> None:
         """The child writes a file of its own."""
-        self._losses, self._lost_since_flush = Losses(), False
+        self._losses, self._telling, self._lost_since_flush = Losses(), threading.Lock(), False
         self._values.after_fork()
         self._journal.after_fork()
 
@@ -121,10 +122,15 @@ class FolderExport:
             self._journal.lose(key)
 
     def _tell_losses(self) -> None:
-        if self._losses.pending:
-            with contextlib.suppress(OSError):  # the next span tries again
-                self._journal.end(None, self._encoder.line(self._losses.gap(), {}))
-                self._losses.forget()
+        if not self._losses.pending or not self._telling.acquire(blocking=False):
+            return
+        try:
+            self._journal.end(None, self._encoder.line(self._losses.gap(), {}))
+            self._losses.forget()
+        except OSError:
+            pass  # the next span tries again
+        finally:
+            self._telling.release()
 
     def _trouble(self, error: OSError) -> None:
         self._refusing = True

@@ -58,6 +58,8 @@ class Journal:
         self._written = self._synced = 0
         self._new_names = self._starts_to_sync = self._ends_to_sync = False
         self._held = 0
+        self.count = 0
+        """Lines of ends that were written."""
         self._committer = Committer(self._sync_and_tell, self._group_seconds)
 
     @property
@@ -199,6 +201,7 @@ class Journal:
         current.append(line)
         self._ends_to_sync = True
         self._held += len(line)
+        self.count += 1
         if key is not None and self._intents is not None:
             self._intents.end(key)
 

@@ -7,6 +7,7 @@ no run. It is written as soon as there is room, at the latest at a normal end of
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from dataclasses import dataclass, field
 
@@ -24,15 +25,17 @@ _MOST_RUNS = 100
 
 @dataclass(slots=True)
 class Losses:
-    """Counts spans that were lost; ``total`` is for good, the rest until :meth:`gap` is taken."""
+    """Counts spans that were lost, in any thread; ``total`` is for good, the rest until a gap has told it."""
 
     total: int = 0
     _count: int = 0
+    _told: int = 0
     _since: int = 0
     _until: int = 0
     _reasons: dict[str, None] = field(default_factory=dict[str, None])
     _runs: dict[str, None] = field(default_factory=dict[str, None])
     _resource: Resource | None = None
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def pending(self) -> bool:
@@ -41,18 +44,20 @@ class Losses:
 
     def add(self, span: ReadableSpan, stamps: Stamps, reason: str) -> None:
         """This span is lost, for a reason of a few words."""
-        self.total += 1
-        self._count += 1
-        self._until = time.time_ns()
-        self._since = self._since or self._until
-        self._resource = span.resource
-        self._reasons[reason] = None
-        run = stamps.get(semconv.RUN_ID)
-        if isinstance(run, str) and len(self._runs) < _MOST_RUNS:
-            self._runs[run] = None
+        with self._lock:
+            self.total += 1
+            self._count += 1
+            self._until = time.time_ns()
+            self._since = self._since or self._until
+            self._resource = span.resource
+            self._reasons[reason] = None
+            run = stamps.get(semconv.RUN_ID)
+            if isinstance(run, str) and len(self._runs) < _MOST_RUNS:
+                self._runs[run] = None
 
     def gap(self) -> ReadableSpan:
         """What was lost since the last time, as a span of its own trace. ``losses.forget()`` once it is written."""
+        self._told = self._count
         context = trace.SpanContext(
             secrets.randbits(128) or 1, secrets.randbits(64) or 1, is_remote=False,
             trace_flags=trace.TraceFlags(trace.TraceFlags.SAMPLED),
@@ -62,18 +67,21 @@ class Losses:
             context,
             resource=self._resource,
             attributes={
-                semconv.GAP_SPANS: self._count,
+                semconv.GAP_SPANS: self._told,
                 semconv.GAP_REASONS: tuple(self._reasons),
                 semconv.GAP_RUN_IDS: tuple(self._runs),
             },
             kind=trace.SpanKind.INTERNAL,
-            status=trace.Status(trace.StatusCode.ERROR, f"{self._count} spans were lost"),
+            status=trace.Status(trace.StatusCode.ERROR, f"{self._told} spans were lost"),
             start_time=self._since,
             end_time=self._until,
             instrumentation_scope=InstrumentationScope(semconv.SCOPE_NAME, __version__, semconv.SCHEMA_URL),
         )
 
     def forget(self) -> None:
-        """The gap is written."""
-        self._count = self._since = self._until = 0
-        self._reasons, self._runs = {}, {}
+        """The gap is written; what was lost meanwhile is for the next one."""
+        with self._lock:
+            self._count -= self._told
+            if self._count == 0:
+                self._since = self._until = 0
+                self._reasons, self._runs = {}, {}

@@ -31,8 +31,8 @@ class Memory:
         self._open: dict[Key, bytes] = {}
         self._announced = False
         self.size = self.sent = 0
-        self.unsent = 0
-        """Lines that wait."""
+        self.count = self.unsent = 0
+        """All lines so far, and those that wait."""
 
     @property
     def held(self) -> bool:
@@ -48,6 +48,7 @@ class Memory:
         with self._lock:
             self._lines.append(line)
             self.size += len(line)
+            self.count += 1
             self.unsent += 1
             announced, self._announced = self._announced, True
         if not announced:

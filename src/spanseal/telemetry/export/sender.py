@@ -44,8 +44,9 @@ class Sender:
     """Ships whole lines, oldest first, until the server at ``name`` has taken them.
 
     ``retire`` says whether a delivered segment of this process may be removed: the current one is written on while
-    it is small, unless (second argument) a flush asks for order. ``made_room`` is told, after files have gone, what
-    others' take. What the server refuses is kept in ``rejected/``, at most ``most_aside`` bytes.
+    it is small, unless (second argument) a flush asks for order. ``made_room`` is told when something was delivered,
+    and after files have gone what those of others take. What the server refuses is kept in ``rejected/``, at most
+    ``most_aside`` bytes.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Sender:
         http: OtlpHttp,
         folder: Path,
         retire: Callable[[Source, bool], bool],
-        made_room: Callable[[int], None],
+        made_room: Callable[[int | None], None],
         complaints: Complaints,
         *,
         most_aside: int,
@@ -202,6 +203,7 @@ class Sender:
                 self._deliver(lines)
                 segment.advance(sum(map(len, lines)))
                 self._settled += len(lines) if segment.own else 0
+                self._made_room(None)
             self._finish(segment)
 
     def _finish(self, segment: Source) -> None:
@@ -245,7 +247,7 @@ class Sender:
         try:
             path = spool_files.set_aside(self._folder, lines, self._most_aside)
         except OSError as error:
-            self._complaints.count("lost", count)
+            self._complaints.count("dropped", count)
             told = "%s; they are lost, rejected/ in %s takes no more (%s)"
             self._complaints.say("aside", told, reason, self._folder, error.strerror or error)
             return

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +64,7 @@ class Spool:
         self._room = Room(min(self._keeping.max_bytes, MOST_BYTES) if in_memory else self._keeping.max_bytes)
         self._encoder = LineEncoder()
         self._losses = Losses()
-        self._emitted = 0
+        self._telling = threading.Lock()
         self._lost_since_flush = self._refusing = self._closing = False
         if not in_memory:
             self._name_folder()
@@ -103,22 +104,22 @@ class Spool:
         self._tell_losses()
         with contextlib.suppress(OSError):
             self._store.sync()
-        return self._sender.settle(self._emitted, timeout) and not lost
+        return self._sender.settle(self._store.count, timeout) and not lost
 
     def health(self) -> Health:
         """Not ok while the disk refuses; with *fail*, since the first loss."""
         counts = self.complaints.counts
         failed = self._keeping.when_full == "fail" and (self._losses.total > 0 or self._room.full)
         return Health(
-            not self._refusing and not failed, self._sender.backlog, counts.get("lost", 0), counts.get("refused", 0),
-            self.complaints.last,
+            not self._refusing and not failed, self._sender.backlog, self._losses.total + counts.get("dropped", 0),
+            counts.get("refused", 0), self.complaints.last,
         )  # fmt: skip
 
     def after_fork(self) -> None:
         """The child starts its own files and its own sender."""
         self._sender.abandon()
-        self._emitted, self._lost_since_flush, self._losses = 0, False, Losses()
-        self._room.full = False
+        self._lost_since_flush, self._losses = False, Losses()
+        self._room.full, self._telling = False, threading.Lock()
         self._sender = self._new_sender()
         self._store.after_fork()
 
@@ -130,12 +131,12 @@ class Spool:
         self._closing = True
         self._tell_losses(anyhow=True)
         try:
-            self._emitted += self._store.close(time.time_ns(), keep=True)
+            self._store.close(time.time_ns(), keep=True)
         except OSError as error:
             self._trouble(error)
-        self._store.leave(delivered=self._sender.stop(self._emitted, timeout))
+        self._store.leave(delivered=self._sender.stop(self._store.count, timeout))
         if isinstance(self._store, Memory) and self._store.unsent:
-            self.complaints.count("lost", self._store.unsent)
+            self.complaints.count("dropped", self._store.unsent)
             self.complaints.say(
                 "unsent", "%d spans were not delivered to %s and are lost (durability: off)",
                 self._store.unsent, without_secrets(self.url),
@@ -150,7 +151,6 @@ class Spool:
         except OSError as error:
             self._trouble(error)
             return (os_reason(error)) if error.errno not in _NO_ROOM else _FULL
-        self._emitted += 1
         self._refusing = False
         self.complaints.over("spool", "spans can be kept in %s again", self.folder)
         if key is not None:
@@ -172,25 +172,29 @@ class Spool:
             self._store.lose(key)
 
     def _tell_losses(self, *, anyhow: bool = False) -> None:
-        if not self._losses.pending:
+        if not self._losses.pending or not self._telling.acquire(blocking=False):
             return
-        line = self._encoder.line(self._losses.gap(), {})
-        if not anyhow and not self._room.admits(self._store.size, len(line)):
-            return
-        with contextlib.suppress(OSError):  # the next span tries again
-            self._store.end(None, line)
-            self._emitted += 1
-            self._losses.forget()
-            self.complaints.over("full", "the spool %s has room again", self.folder)
+        try:
+            line = self._encoder.line(self._losses.gap(), {})
+            if anyhow or self._room.admits(self._store.size, len(line)):
+                self._store.end(None, line)
+                self._losses.forget()
+                self.complaints.over("full", "the spool %s has room again", self.folder)
+                self._sender.wake()
+        except OSError:
+            pass  # the next span tries again
+        finally:
+            self._telling.release()
 
     def _delivered(self, segment: Source, tidy: bool) -> bool:
         """Called by the sender when a segment of ours is delivered: may it go?"""
         tidy = tidy or self._room.full
         return self._store.retire(segment, tidy=tidy)
 
-    def _made_room(self, others: int) -> None:
-        """Called by the sender when files are gone; ``others`` is what is left in the folder beside ours."""
-        self._room.others = others
+    def _made_room(self, others: int | None) -> None:
+        """Called by the sender; ``others`` is what is left in the folder beside our files, if that was counted."""
+        if others is not None:
+            self._room.others = others
         self._tell_losses()
 
     def _add(self, source: Source) -> None:
