@@ -5,6 +5,7 @@ May import active, content, tracing, open_calls and ledger_state.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -26,6 +27,7 @@ from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_r
 from spanseal.telemetry.signals.signals import ended_unseen
 from spanseal.telemetry.tracing import fail, tracer
 
+_WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _BAD: Final = frozenset({"failed", "halted"})
 
 
@@ -60,8 +62,10 @@ class RunSpan:
         self.outcome = outcome
         try:
             self._span.set_attribute(semconv.RUN_OUTCOME, outcome)
-            if stop_reason:
+            if _WORD.fullmatch(stop_reason):
                 self._span.set_attribute(semconv.RUN_STOP_REASON, stop_reason)
+            elif stop_reason:  # a sentence may quote content
+                set_content(self._span, semconv.RUN_STOP_REASON, stop_reason)
             if model:
                 self._span.set_attribute(semconv.REQUEST_MODEL, model)
             if finish_reasons:

@@ -47,6 +47,8 @@ def set_content(span: Span, key: str, value: Any, *, masked: bool = False) -> No
             return
         if current.redactor.secret_key(key):
             text = current.redactor.removed(text)
+        if masked:
+            current.redactor.masked_already(text)
         span.set_attribute(key, bounded(span, text if masked else plain_text(text)))
     except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
         _log.debug("content attribute %s could not be recorded", key, exc_info=True)

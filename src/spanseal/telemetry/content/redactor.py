@@ -60,6 +60,10 @@ class Redactor:
             self._seen.add(text, known)
         return known
 
+    def masked_already(self, text: str) -> None:
+        """``text`` is made of what was masked; it is not searched again."""
+        self._seen.add(text, text)
+
     def value(self, key: str, value: Any) -> Any:
         """An attribute's value masked: a text, bytes, a number, or lists and mappings of them. Never raises."""
         if isinstance(value, str):
@@ -131,8 +135,8 @@ class Redactor:
 
     def _prose(self, text: str, depth: int) -> str:
         """What is no JSON, though it may quote some."""
-        if "\\u00" in text and depth == 0:
-            text = walked(text, self._change(_DEEPEST))
+        if "\\u00" in text and depth < _DEEPEST:
+            text = walked(text, self._change(depth))
         if '"' in text:
             text = members_removed(text, self._change(_DEEPEST))
         for detector in self._detectors:

@@ -23,9 +23,10 @@ from opentelemetry.trace import StatusCode
 from tests.unit.telemetry.ledger_of import attribute
 
 from spanseal.genai import semconv
-from spanseal.telemetry.content.attributes import set_content
+from spanseal.telemetry.content.attributes import set_content, set_digest
 from spanseal.telemetry.content.redact import redact
 from spanseal.telemetry.content.to_json import to_json
+from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import fail, tracer
 from spanseal.testing import capture_spans
 
@@ -189,3 +190,26 @@ def test_a_failure_tells_its_type_always_and_its_text_only_if_content_is_capture
     found: ReadableSpan = captured.one("s")
     assert (found.status.status_code, found.status.description) == (StatusCode.ERROR, described)
     assert attribute(found, semconv.ERROR_TYPE) == "ToolFaultError"
+
+
+@pytest.mark.parametrize(("capture", "told"), [("full", "it said [redacted:api-key:29]"), ("off", None)])
+def test_a_stop_reason_is_a_word_or_content(capture: Any, told: str | None) -> None:
+    with capture_spans(capture=capture) as captured:
+        with run_span("a") as run:
+            run.finish("halted", "it said " + SECRETS[0][0])
+        with run_span("b") as run:
+            run.finish("halted", "step_limit")
+    assert attribute(captured.one("invoke_agent a"), semconv.RUN_STOP_REASON) == told
+    assert attribute(captured.one("invoke_agent b"), semconv.RUN_STOP_REASON) == "step_limit"
+
+
+def test_what_is_set_with_capture_off_is_size_and_salted_digest() -> None:
+    with capture_spans(capture="off") as captured, run_span("a"), tracer().start_as_current_span("s") as span:
+        set_content(span, "k", {"a": 1})
+        set_content(span, "same", '{"a":1}')
+        set_digest(span, "never", "text")
+    found: Any = captured.one("s").attributes
+    assert found["spanseal.bytes.k"] == found["spanseal.bytes.same"] == 7
+    assert found["spanseal.digest.k"] == found["spanseal.digest.same"] != hashlib.sha256(b'{"a":1}').hexdigest()[:32]
+    assert "k" not in found
+    assert found["spanseal.bytes.never"] == 4

@@ -81,6 +81,7 @@ def test_what_only_looks_like_it_stays(text: str) -> None:
         ('{"password": "hun', '{"password": "hun'),
         ('[1, {"secret":"x"}, {"a":1', '[1, {"secret":"[redacted:key:1]"}, {"a":1'),
         ('{"private_key":""}', '{"private_key":""}'),
+        ('["see {\\"pass\\\\u0077ord\\": \\"x\\"}"]', '["see {\\"pass\\\\u0077ord\\": \\"[redacted:key:1]\\"}"]'),
     ],
 )
 def test_texts_and_numbers_under_secret_keys_go_and_nothing_else_changes(text: str, masked: str) -> None:
