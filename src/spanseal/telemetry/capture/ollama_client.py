@@ -35,7 +35,7 @@ class _Called:
     form: str
     model: str
     context: Context
-    reader: Reader
+    reader: Reader | None
 
 
 def swap_client(client: Any, *, asynchronous: bool) -> None:
@@ -56,25 +56,40 @@ def _swap_http(client: Any, asynchronous: bool) -> bool:
 
 def _sync_methods(base: Any) -> dict[str, Any]:
     def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
-        reader = Reader()
+        reader = _reader()
         kwargs = _carrying(self, args, kwargs, reader, False) or kwargs
-        return reader.watch(base._request(self, *args, **kwargs))
+        answer = base._request(self, *args, **kwargs)
+        _watch(reader, answer)
+        return answer
 
     return {"_request": _request}
 
 
 def _async_methods(base: Any) -> dict[str, Any]:
     async def _request(self: Any, *args: Any, **kwargs: Any) -> Any:
-        reader = Reader()
+        reader = _reader()
         kwargs = _carrying(self, args, kwargs, reader, True) or kwargs
-        return reader.watch(await base._request(self, *args, **kwargs))
+        answer = await base._request(self, *args, **kwargs)
+        _watch(reader, answer)
+        return answer
 
     return {"_request": _request}
 
 
 @guarded
+def _reader() -> Reader:
+    return Reader()
+
+
+@guarded
+def _watch(reader: Reader | None, answer: Any) -> None:
+    if reader is not None:
+        reader.watch(answer)
+
+
+@guarded
 def _carrying(
-    client: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reader: Reader, asynchronous: bool
+    client: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reader: Reader | None, asynchronous: bool
 ) -> dict[str, Any] | None:
     method = kwargs["method"] if "method" in kwargs else args[1]
     url = kwargs["url"] if "url" in kwargs else args[-1]
@@ -89,7 +104,7 @@ def _sync_send(base: Any) -> dict[str, Any]:
     def send(self: Any, request: Any, **kwargs: Any) -> Any:
         call = entered = None
         try:
-            call = _begin(request)
+            call = _begin(request.extensions.pop(_CALLED, None), request)
             attempt = _attempt(call, request)
             if attempt is None:
                 response = base.send(self, request, **kwargs)
@@ -114,7 +129,7 @@ def _async_send(base: Any) -> dict[str, Any]:
     async def send(self: Any, request: Any, **kwargs: Any) -> Any:
         call = entered = None
         try:
-            call = _begin(request)
+            call = _begin(request.extensions.pop(_CALLED, None), request)
             attempt = _attempt(call, request)
             if attempt is None:
                 response = await base.send(self, request, **kwargs)
@@ -136,8 +151,7 @@ def _async_send(base: Any) -> dict[str, Any]:
 
 
 @guarded
-def _begin(request: Any) -> ModelCall | None:
-    called: _Called | None = request.extensions.pop(_CALLED, None)
+def _begin(called: _Called | None, request: Any) -> ModelCall | None:
     if called is None:
         return None
     url = request.url

@@ -6,7 +6,7 @@ the reading ended. May import http_attempt and guard, but no HTTP library: the b
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -17,8 +17,9 @@ from spanseal.telemetry.guard import guarded
 def teed(stream: Any, attempt: HttpAttempt, *, asynchronous: bool) -> Any:
     """``stream`` with everything that is read from it reported to ``attempt``; of the same library's stream class."""
     name = "AsyncByteStream" if asynchronous else "SyncByteStream"
-    base = next(found for found in type(stream).__mro__ if found.__name__ == name)
-    return _tee_class(type(stream), base, asynchronous)(stream, attempt)
+    kind: type[Any] = stream.__class__
+    base = next(found for found in kind.__mro__ if found.__name__ == name)
+    return _tee_class(kind, base, asynchronous)(stream, attempt)
 
 
 @guarded
@@ -45,11 +46,6 @@ class _Tee:
         self._attempt = attempt
         self._read = False
 
-    def _first_reading(self) -> bool:
-        """The client reads on after the end mark to drain the connection: what comes then is no answer."""
-        first, self._read = not self._read, True
-        return first
-
     def __getattr__(self, name: str) -> Any:
         if name in ("_stream", "_attempt", "_read"):
             raise AttributeError(name)
@@ -61,9 +57,17 @@ class _Tee:
             attempt.dropped()
 
 
+@guarded
+def _reading(reader: Callable[[Any, HttpAttempt, bool], Any], source: Any, tee: Any) -> Any:
+    """The client reads on after the end mark to drain the connection: what comes then is no answer."""
+    first, tee._read = not tee._read, True
+    return reader(source, tee._attempt, first)
+
+
 class _SyncTee(_Tee):
     def __iter__(self) -> Iterator[bytes]:
-        return _SyncReader(iter(self._stream), self._attempt, self._first_reading())
+        source = iter(self._stream)
+        return _reading(_SyncReader, source, self) or source
 
     def close(self) -> None:
         try:
@@ -74,7 +78,8 @@ class _SyncTee(_Tee):
 
 class _AsyncTee(_Tee):
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return _AsyncReader(aiter(self._stream), self._attempt, self._first_reading())
+        source = aiter(self._stream)
+        return _reading(_AsyncReader, source, self) or source
 
     async def aclose(self) -> None:
         try:

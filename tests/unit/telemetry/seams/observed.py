@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import re
+import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,7 +16,6 @@ import httpx
 import httpx2
 import openai
 import pytest
-from openai import _base_client
 from pydantic import BaseModel
 from tests.unit.telemetry.seams.programs import Way, run
 
@@ -51,12 +51,16 @@ def observe(way: Way, client: Any, log: list[Any], *, asynchronous: bool) -> See
 
 def differences(ours: Any, bare: Any, at: str = "") -> list[str]:
     """Where two seen things differ, each as one line."""
-    if type(ours) is type(bare) and isinstance(ours, dict):
-        keys = cast("dict[Any, Any]", ours).keys() | cast("dict[Any, Any]", bare).keys()
-        return [d for key in sorted(keys, key=str) for d in differences(ours.get(key), bare.get(key), f"{at}.{key}")]  # pyright: ignore
-    if type(ours) is type(bare) and isinstance(ours, list | tuple) and len(ours) == len(bare):  # pyright: ignore
-        pairs = enumerate(zip(ours, bare, strict=True))  # pyright: ignore
-        return [d for number, (a, b) in pairs for d in differences(a, b, f"{at}[{number}]")]
+    pairs: list[tuple[Any, Any, Any]] = []
+    if isinstance(ours, dict) and isinstance(bare, dict):
+        one, other = cast("dict[str, Any]", ours), cast("dict[str, Any]", bare)
+        pairs = [(key, one.get(key), other.get(key)) for key in sorted(one.keys() | other.keys(), key=str)]
+    elif isinstance(ours, list | tuple) and isinstance(bare, list | tuple):
+        first, second = list(cast("list[Any]", ours)), list(cast("list[Any]", bare))
+        if len(first) == len(second):
+            pairs = [(number, *pair) for number, pair in enumerate(zip(first, second, strict=True))]
+    if pairs:
+        return [line for key, one, other in pairs for line in differences(one, other, f"{at}.{key}")]
     return [] if ours == bare else [f"{at}: {ours!r:.200} instead of {bare!r:.200}"]
 
 
@@ -80,8 +84,13 @@ def _young() -> Generator[None]:
 
 
 def _left(client: Any) -> Any:
-    http = client._client
-    return sorted(vars(client)), sorted(vars(http)), http.is_closed, str(http._state), plain(dict(http.cookies))
+    http: Any = client._client
+    return _names(client), _names(http), http.is_closed, str(http._state), plain(dict(http.cookies))
+
+
+def _names(value: Any) -> list[str]:
+    held: dict[str, Any] = value.__dict__
+    return sorted(held)
 
 
 @contextlib.contextmanager
@@ -93,14 +102,15 @@ def _still() -> Generator[list[float]]:
         waits.append(seconds)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(_base_client.time, "sleep", waits.append)
+        patched.setattr(time, "sleep", waits.append)
         patched.setattr(anyio, "sleep", asleep)
-        patched.setattr(_base_client, "random", lambda: 0.5)
+        patched.setattr("openai._base_client.random", lambda: 0.5)
         yield waits
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(given: object, depth: int = 0) -> Any:
     """The value in lists, tuples, dicts and strings; addresses of objects left out."""
+    value: Any = given
     if depth > 12 or value is None or isinstance(value, str | bytes | int | float | bool):
         return value
     name = f"{type(value).__module__}.{type(value).__qualname__}"
@@ -113,7 +123,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, httpx.Request | httpx2.Request):
         return name, value.method, str(value.url), value.headers.raw, repr(value)
     if isinstance(value, openai.APIResponse | openai.AsyncAPIResponse) or name.endswith("LegacyAPIResponse"):
-        shown = {key: plain(getattr(value, key, "none"), depth + 1) for key in _ANSWER}
+        shown = {key: plain(getattr(cast("Any", value), key, "none"), depth + 1) for key in _ANSWER}
         return name, shown, plain(value.http_response, depth + 1), type(value.elapsed).__name__ if _over(value) else ""
     if isinstance(value, Mapping):
         return name, {key: plain(each, depth + 1) for key, each in cast("Mapping[Any, Any]", value).items()}
@@ -133,7 +143,7 @@ def _response(value: Any, depth: int) -> Any:
     shown["elapsed"] = hasattr(value, "_elapsed")
     shown["extensions"] = sorted(value.extensions)
     shown["request"] = plain(value.request, depth + 1)
-    shown["attributes"] = sorted(key for key in vars(value) if key != "_decoder")
+    shown["attributes"] = [name for name in _names(value) if name != "_decoder"]
     shown["stream"] = type(value.stream).__name__
     shown["repr"] = repr(value)
     return shown
