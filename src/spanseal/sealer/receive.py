@@ -31,6 +31,8 @@ STALLED: Final = 60.0
 """Seconds without a byte after which a body is given up, so that a sender that is gone keeps no memory."""
 _SAY_AGAIN: Final = 10.0
 _NO_BEARER: Final = "the bearer token is missing or wrong: give sender and sealer the same"
+_OUR_SENDER: Final = "spanseal"
+_NO_EVIDENCE: Final = ("/v1/metrics", "/v1/logs")
 _WRONG_PATH: Final = "spans are taken at /v1/traces only: correct the sender's endpoint, and send it nothing but traces"
 
 log = logging.getLogger("spanseal.sealer")
@@ -94,6 +96,8 @@ class Receiver:
         return answer
 
     async def _elsewhere(self, request: Request) -> Response:
+        if request.headers.get("user-agent") == _OUR_SENDER and request.url.path in _NO_EVIDENCE:
+            return PlainTextResponse("spans only are sealed\n", 404)  # it asks once, and leaves us alone then
         return self._not_durable(_WRONG_PATH)
 
     async def _traces(self, request: Request) -> Response:

@@ -30,6 +30,9 @@ LISTED: Final[dict[tuple[str, str], str]] = {
         "the Responses API says queued, in_progress or incomplete here, which no finish reason says; the pin has the "
         "name, for reading a response back"
     ),
+    ("inference of openai", "gen_ai.input.messages: a reference in place of a large value"): (
+        "a value over the size policy lies in spans of its own; a part of it here would be no JSON, or another message"
+    ),
     ("execute_tool", "gen_ai.tool.call.result: no JSON"): (
         "the text is what the model is given; to quote it would change it"
     ),

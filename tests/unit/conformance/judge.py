@@ -88,6 +88,9 @@ def _judge_json(name: str, value: Any) -> Iterable[str]:
     except ValueError:
         yield f"{name}: no JSON"
         return
+    if isinstance(value, dict) and list(value) == ["spanseal.omitted"]:  # pyright: ignore[reportUnknownArgumentType] - any JSON
+        yield f"{name}: a reference in place of a large value"
+        return
     errors = jsonschema.Draft202012Validator(SCHEMAS[name]).iter_errors(value)  # pyright: ignore[reportUnknownMemberType] - it types its keywords loosely
     if any(True for _ in errors):
         yield f"{name}: not the shape of its schema"

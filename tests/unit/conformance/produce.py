@@ -5,9 +5,11 @@ Each scenario says which conditionally required attributes have their condition 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from tests.unit.agent.support import broken, multiply
@@ -19,9 +21,11 @@ from spanseal.control.plane import ControlPlane
 from spanseal.control.policies.max_steps import MaxStepsPolicy
 from spanseal.errors import ProviderUnavailableError
 from spanseal.genai.messages import LLMResponse, ToolCall, Usage
+from spanseal.telemetry.active import activate, active
 from spanseal.telemetry.capture.open_calls import drain
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.run_span import run_span
+from spanseal.telemetry.tracing import tracer
 from spanseal.testing import ScriptedModel
 from spanseal.verification.check import VerificationCheck, VerificationResult
 from spanseal.verification.checks.not_empty import NotEmptyCheck
@@ -159,6 +163,44 @@ def _nested() -> None:
         pass
 
 
+def _cancelled() -> None:
+    """A stream that is cancelled while it waits for more."""
+
+    async def read() -> None:
+        pieces = bodies.ANSWERS["/chat/completions"][1].splitlines(keepends=True)[:2]
+        answer = Answer(pieces=pieces, headers={"content-type": "text/event-stream"}, stall=True)
+        made = instrument(bare_client("openai", [answer], [], asynchronous=True))
+        async for _ in await made.chat.completions.create(model="m", messages=USER, stream=True):
+            pass
+
+    async def main() -> None:
+        task = asyncio.create_task(read())
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+
+
+def _foreign_agent() -> None:
+    """A root that is not ours: its manifest is a span of our own."""
+    provider = active().provider
+    assert provider is not None
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    with provider.get_tracer("other").start_as_current_span("invoke_agent", attributes=agent):
+        tracer().start_span("step").end()
+
+
+def _large_value() -> object:
+    """A value over the size policy lies in spans of its own."""
+    before = activate(replace(active(), max_value_bytes=1024))
+    try:
+        return _chat(messages=[{"role": "user", "content": "x" * 5000}])
+    finally:
+        activate(before)
+
+
 def _failing_model() -> object:
     return _agent(ProviderUnavailableError("down")).run("go", conversation_id="conv_1")
 
@@ -202,6 +244,9 @@ SCENARIOS: Final = (
     Scenario(
         "chat, streamed", _streamed("openai", _ask_stream, "/chat/completions"), _with(_OPENAI, "gen_ai.request.stream")
     ),
+    Scenario("chat, cancelled", _cancelled, _with(_OPENAI, "gen_ai.request.stream")),
+    Scenario("large value", _large_value, _with(_OPENAI, "openai.response.service_tier")),
+    Scenario("foreign agent", _foreign_agent),
     Scenario("chat, refused", _refused("openai", _ask_chat, Answer(status=429, body={"error": {}})), _with(_OPENAI)),
     Scenario("chat, no server", _refused("openai", _ask_chat, Answer(refuse=OSError("no route"))), _with(_OPENAI)),
     Scenario("responses", _responses, _with(_OPENAI, "openai.response.service_tier")),

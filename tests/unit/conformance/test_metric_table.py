@@ -69,7 +69,7 @@ def test_what_failed_is_counted_with_its_kind_of_error() -> None:
     def kinds(name: str) -> set[Any]:
         return {point.attributes.get("error.type") for point in points(measured()[name])}
 
-    assert {None, "429", "OSError"} <= kinds("gen_ai.client.inference.duration")
+    assert {None, "429", "CancelledError", "OSError"} <= kinds("gen_ai.client.inference.duration")
     assert kinds("gen_ai.client.operation.duration") == {None, "500"}
     assert {None, "RuntimeError", "unknown_tool"} <= kinds("gen_ai.execute_tool.duration")
     assert {None, "halted"} <= kinds("gen_ai.invoke_agent.duration")

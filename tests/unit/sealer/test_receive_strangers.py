@@ -29,11 +29,13 @@ class Door:
         self.commit = GroupCommit(self.sealer, self.sealer.position)
 
     def send(
-        self, *contents: bytes, path: str = "/v1/traces", token: str | None = None, bearer: str = ""
+        self, *contents: bytes, path: str = "/v1/traces", token: str | None = None, bearer: str = "",
+        agent: str = "",
     ) -> list[httpx.Response]:
         async def all_at_once() -> list[httpx.Response]:
             transport = httpx.ASGITransport(app=Receiver(self.commit, token=token).app())
             headers = {"authorization": f"Bearer {bearer}"} if bearer else {}
+            headers |= {"user-agent": agent} if agent else {}
             async with httpx.AsyncClient(transport=transport, base_url="http://sealer", headers=headers) as client:
                 return list(await asyncio.gather(*(client.post(path, content=content) for content in contents)))
 
@@ -68,6 +70,17 @@ def test_another_path_is_no_reason_to_delete_spans(door: Door, path: str) -> Non
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert "/v1/traces" in answer.text
     assert door.sealer.raws == []
+
+
+@pytest.mark.parametrize("path", ["/v1/logs", "/v1/metrics"])
+def test_what_our_sender_measures_beside_its_spans_is_no_fault(
+    door: Door, path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "spanseal.sealer"):
+        (answer,) = door.send(b"{}", path=path, agent="spanseal")
+    assert answer.status_code == 404
+    assert caplog.records == []
+    assert door.send(export(1), path="/v1/trace", agent="spanseal")[0].status_code == 503
 
 
 @pytest.mark.parametrize("token", ["", "two words", "s\u00e9cret", "tab\t", "\ud800", "line\n"])
