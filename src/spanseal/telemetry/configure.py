@@ -165,11 +165,11 @@ def shutdown() -> None:
     if installed.relay is not None:
         installed.relay.target = None
         installed.record_ours(on=False)
+    stop_carrying_into_threads()  # put on last, taken off first
+    stop_carrying()
     if _state.threads:
         _state.threads = False
         ThreadingInstrumentor().uninstrument()
-    stop_carrying_into_threads()
-    stop_carrying()
     activate(None)
 
 

@@ -202,14 +202,15 @@ class LedgerProcessor(SpanProcessor):
             writer = self._writer
             if writer is None:
                 writer = self._writer = Writer(self._effects)
-            if state.belong_to(writer):
-                remember(state)
+            first = state.belong_to(writer)
             entry.seq = state.start(where.span_id, nanoseconds(span.start_time))
         entry.stamps[semconv.RUN_ID] = state.context.run_id
         entry.stamps[semconv.WRITER_ID] = writer.id
         entry.stamps[semconv.SEQ] = entry.seq
         if entry.root and state.context.parent_run_id:
             entry.stamps[semconv.RUN_PARENT_ID] = state.context.parent_run_id
+        if first:
+            remember(state)
 
     def _run_of(
         self, found: Any, parent: trace.Span, context: Context, where: SpanContext

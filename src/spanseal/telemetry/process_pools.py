@@ -1,7 +1,7 @@
 """Carries the run into other processes: executors, ``multiprocessing`` pools and single processes. DESIGN 10.1.
 
-May import carried, run_context and patches. Touches methods of three classes of the standard library, reversibly. A
-process that is forked has its context already; one that is spawned unpickles it with the process object.
+Touches methods of three classes of the standard library, reversibly. A process that is forked has its context already;
+one that is spawned unpickles it with the process object. May import carried, guard, run_context and patches.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
 from spanseal.telemetry.carried import Carried, Errand, Luggage, configured_by
+from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.patches import Patches
-from spanseal.telemetry.run_context import bind
+from spanseal.telemetry.run_context import bound
 
 _BY_FUNCTION: Final = ("apply_async", "map", "map_async", "starmap", "starmap_async", "imap", "imap_unordered")
 _CALLBACKS: Final = ("callback", "error_callback")
@@ -46,14 +47,14 @@ def stop_carrying() -> None:
 
 
 def _submit(original: Any, self: Any, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    return original(self, Errand(Carried.now(), fn), *args, **kwargs)
+    return original(self, _along(self, fn), *args, **kwargs)
 
 
 def _pooled(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     """Callbacks run in a thread of the pool, which has the context of the time when the pool was made: bound too."""
     for name in _CALLBACKS:
-        if kwargs.get(name) is not None:
-            kwargs[name] = bind(kwargs[name])
+        if name in kwargs:
+            kwargs[name] = bound(kwargs[name])
     if args:
         return original(self, _along(self, args[0]), *args[1:], **kwargs)
     if "func" in kwargs:
@@ -61,15 +62,23 @@ def _pooled(original: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     return original(self, *args, **kwargs)
 
 
-def _along(pool: Pool, function: Any) -> Any:
+def _along(pool: object, function: Any) -> Any:
     if isinstance(function, Errand) or not callable(function):
         return function
-    return bind(function) if isinstance(pool, ThreadPool) else Errand(Carried.now(), function)
+    if isinstance(pool, ThreadPool):
+        return bound(function)
+    carried = _now()
+    return function if carried is None else Errand(carried, function)
+
+
+@guarded
+def _now() -> Carried:
+    return Carried.now()
 
 
 def _start(original: Any, self: Any) -> Any:
     kept: dict[str, Any] = self.__dict__
-    kept["_spanseal"] = Luggage(Carried.now())
+    kept["_spanseal"] = Luggage(_now())
     try:
         return original(self)
     finally:

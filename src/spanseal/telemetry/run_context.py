@@ -95,6 +95,14 @@ def bind(function: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", _Bound(function, captured))
 
 
+def bound(function: Any) -> Any:
+    """:func:`bind` for what the application gave to somebody else; as it is where that cannot be."""
+    try:
+        return bind(function) if callable(function) else function
+    except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+        return function
+
+
 class _Bound:
     """A function in the context that it was bound in; like a function, it becomes a method in a class."""
 

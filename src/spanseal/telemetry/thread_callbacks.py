@@ -2,7 +2,7 @@
 
 A callback of a future runs in a worker thread, whose context is that of the task for which the pool started it: maybe
 another run's. A subclass of ``Thread`` that overrides ``run`` (``Timer`` does) gets no context at all. May import
-run_context and patches. Touches two methods of the standard library, reversibly.
+guard, run_context and patches. Touches two methods of the standard library, reversibly.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from concurrent.futures import Future
 from threading import Thread
 from typing import Any, Final
 
+from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.patches import Patches
-from spanseal.telemetry.run_context import bind
+from spanseal.telemetry.run_context import bind, bound
 
 _patches: Final = Patches()
 
@@ -30,22 +31,32 @@ def stop_carrying_into_threads() -> None:
 
 
 def _add_done_callback(original: Any, self: Any, fn: Any) -> Any:
-    return original(self, bind(fn) if callable(fn) else fn)
+    return original(self, bound(fn))
 
 
 def _start(original: Any, self: Any) -> Any:
-    kept: dict[str, Any] = self.__dict__
-    if next(kind for kind in type(self).__mro__ if "run" in vars(kind)) is Thread or "run" in kept:
+    run = _own_run(self)
+    if run is None:
         return original(self)
-    bound = bind(self.run)
-
-    def run() -> None:
-        kept.pop("run", None)
-        bound()
-
+    kept: dict[str, Any] = self.__dict__
     kept["run"] = run
     try:
         return original(self)
     except BaseException:
         kept.pop("run", None)
         raise
+
+
+@guarded
+def _own_run(thread: Any) -> Any:
+    """What stands for a ``run`` that the thread's class overrides; it goes away when it begins."""
+    kept: dict[str, Any] = thread.__dict__
+    if next(kind for kind in type(thread).__mro__ if "run" in vars(kind)) is Thread or "run" in kept:
+        return None
+    there = bind(thread.run)
+
+    def run() -> None:
+        kept.pop("run", None)
+        there()
+
+    return run

@@ -18,15 +18,15 @@ from spanseal.testing import Captured, capture_spans
 
 
 @contextmanager
-def carrying() -> Generator[Captured]:
-    """What ``configure()`` switches on for threads, around spans in memory."""
+def carrying(*, check: bool = True) -> Generator[Captured]:
+    """What ``configure()`` switches on for threads, around spans in memory, whose ledgers are checked at the end."""
     ThreadingInstrumentor().instrument()
     carry_into_threads()
     carry(_nothing, {})
     try:
         with capture_spans() as captured:
             yield captured
-        for ledger in ledgers(captured.spans).values():
+        for ledger in ledgers(captured.spans).values() if check else ():
             ledger.check()
     finally:
         stop_carrying()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing.pool import Pool
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from tests.unit.telemetry.line_ledger import check_ledgers
@@ -210,7 +211,8 @@ def test_a_worker_may_configure_itself_and_what_cannot_be_pickled_costs_content_
 
 
 def test_the_classes_are_as_before_after_shutdown(tmp_path: Path) -> None:
-    places = [(ProcessPoolExecutor, "submit"), (BaseProcess, "start"), (Pool, "map"), (Pool, "imap")]
+    places: list[tuple[type, str]] = [(ProcessPoolExecutor, "submit"), (BaseProcess, "start"), (Pool, "map")]
+    places += [(Pool, "imap"), (Thread, "start"), (Thread, "run"), (Future, "add_done_callback")]
     before = [getattr(*place) for place in places]
     configure("a", export=tmp_path)
     assert all(getattr(*place) is not old for place, old in zip(places, before, strict=True))

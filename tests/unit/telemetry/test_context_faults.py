@@ -1,0 +1,95 @@
+"""A fault in what carries the run costs the run's membership at most, never a result of the program."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
+from typing import Any
+
+import pytest
+from tests.unit.telemetry.carrying import carrying, span
+
+from spanseal.telemetry.carried import Carried, Errand
+from spanseal.telemetry.run_context import bind
+from spanseal.telemetry.run_span import run_span
+
+INTERNAL = [
+    "carried.Carried.of",
+    "carried.Carried.now",
+    "ledger_processor.known_run",
+    "ledger_processor.remember",
+    "ledger_processor.run_in",
+    "ledger_processor.LedgerProcessor._close_rootless",
+    "providers.trace_state_of",
+    "run_context._Bound",
+    "run_context.bind",
+    "thread_callbacks.bind",
+    "trace_state.run_in",
+    "trace_state.with_run_in",
+]
+
+
+class Own(threading.Thread):
+    said = ""
+
+    def run(self) -> None:
+        span("own")
+        self.said = "own"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", INTERNAL)
+def test_a_fault_at_any_internal_call_changes_nothing_for_the_program(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **kwargs: object) -> Any:
+        raise RuntimeError("internal")
+
+    def work(word: str) -> str:
+        span(word)
+        return word
+
+    called: list[Any] = []
+    with carrying(check=False):
+        monkeypatch.setattr(f"spanseal.telemetry.{name}", broken)
+        with ThreadPoolExecutor(1) as executor, ThreadPool(1) as pool, run_span("a"):
+            future = executor.submit(work, "task")
+            future.add_done_callback(called.append)
+            assert future.result() == "task"
+            assert pool.map(work, ["mapped"]) == ["mapped"]
+            assert pool.apply_async(work, ("applied",), callback=called.append).get() == "applied"
+            own = Own()
+            own.start()
+            own.join()
+            assert own.said == "own"
+    assert len(called) == 2
+
+
+def test_without_context_a_function_goes_to_another_process_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def submit(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        given.append(fn)
+        return Future()
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", submit)
+    executor = ProcessPoolExecutor(1)
+    with carrying():
+        executor.submit(len, "")
+        monkeypatch.setattr(Carried, "now", lambda: 1 / 0)
+        executor.submit(len, "")
+    assert isinstance(given[0], Errand)
+    assert given[0].function is len
+    assert given[1] is len
+
+
+def test_exceptions_pass_through_bound_functions_unchanged() -> None:
+    error = KeyboardInterrupt()
+
+    def wrong() -> None:
+        raise error
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        bind(wrong)()
+    assert caught.value is error
