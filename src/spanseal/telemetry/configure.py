@@ -76,6 +76,11 @@ def configure(
     before anything is recorded: classes (``secrets``, the default; ``email``, ``card``, ``iban``, ``all``, ``none``)
     and functions from a text to the text without what must not be kept.
 
+    What spans measure (the conventions' metrics) and events (verdicts of checks, failed calls) go beside the spans: to
+    ``/v1/metrics`` and ``/v1/logs`` of the same server, or into ``metrics-*.ndjson`` and ``logs-*.ndjson`` of the same
+    folder; to the application's own meter and logger providers where it has some. ``SPANSEAL_METRICS=off``,
+    ``SPANSEAL_EVENTS=off`` and the standard ``OTEL_METRICS_EXPORTER=none``, ``OTEL_LOGS_EXPORTER=none`` say no.
+
     Runs are carried into threads, thread pools and process pools, unless ``SPANSEAL_THREADS=off`` (or ``threads``
     in the file) says no. A second call that asks for the same does nothing; one that asks for something else raises
     UsageError. A wrong argument, variable or file raises SettingsError, naming the place. The caller is at fault in

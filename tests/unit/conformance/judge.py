@@ -88,7 +88,7 @@ def _judge_json(name: str, value: Any) -> Iterable[str]:
     except ValueError:
         yield f"{name}: no JSON"
         return
-    if isinstance(value, dict) and list(value) == ["spanseal.omitted"]:  # pyright: ignore[reportUnknownArgumentType] - any JSON
+    if _is_reference(value):
         yield f"{name}: a reference in place of a large value"
         return
     errors = jsonschema.Draft202012Validator(SCHEMAS[name]).iter_errors(value)  # pyright: ignore[reportUnknownMemberType] - it types its keywords loosely
@@ -98,6 +98,10 @@ def _judge_json(name: str, value: Any) -> Iterable[str]:
         yield f"{name}: has the deprecated finish_reason"
     if name == "gen_ai.tool.definitions" and any({"description", "parameters"} & set(tool) for tool in value):
         yield f"{name}: has members that are not recommended by default"
+
+
+def _is_reference(value: object) -> bool:
+    return isinstance(value, dict) and [*map(str, value)] == ["spanseal.omitted"]  # pyright: ignore[reportUnknownArgumentType] - any JSON
 
 
 def plain(value: Any) -> Any:
