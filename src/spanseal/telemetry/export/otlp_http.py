@@ -89,6 +89,7 @@ class OtlpHttp:
         self._headers.update(route.headers)
         self._connection: http.client.HTTPConnection | None = None
         self._deadline = 0.0
+        self._reading: _Patient | None = None
 
     def post(self, body: bytes) -> Answer:
         """Send one request. Never raises for anything that a network or server can do."""
@@ -127,6 +128,9 @@ class OtlpHttp:
         self._connection.request("POST", path, body, self._headers)
         response = self._connection.getresponse()
         content = response.read(_MOST_ANSWER)
+        cut = self._reading is not None and not self._reading.head_is_whole
+        if cut or (response.length and len(content) < _MOST_ANSWER):
+            raise http.client.IncompleteRead(content)  # http.client takes a head or content that is cut off for whole
         if not response.isclosed():
             self.close()
         return _verdict(response.status, response.headers, content)
@@ -143,7 +147,8 @@ class OtlpHttp:
         return made
 
     def _response(self, sock: socket.socket, *args: Any, **kwargs: Any) -> http.client.HTTPResponse:
-        return http.client.HTTPResponse(cast("socket.socket", _Patient(sock, self._deadline)), *args, **kwargs)
+        self._reading = _Patient(sock, self._deadline)
+        return http.client.HTTPResponse(cast("socket.socket", self._reading), *args, **kwargs)
 
 
 class _Patient(io.RawIOBase):
@@ -153,6 +158,8 @@ class _Patient(io.RawIOBase):
         self._sock = sock
         self._deadline = deadline
         self._raw = sock.makefile("rb", buffering=0)  # keeps the socket open as long as it is read
+        self._head = b""
+        self.head_is_whole = False
 
     def makefile(self, mode: str) -> io.BufferedReader:
         """What http.client asks of a socket."""
@@ -167,7 +174,11 @@ class _Patient(io.RawIOBase):
         if left <= 0:
             raise TimeoutError("the answer takes too long")
         self._sock.settimeout(left)
-        return self._raw.readinto(buffer)
+        count = self._raw.readinto(buffer)
+        if not self.head_is_whole and count:
+            self._head = self._head[-(1 << 16) :] + bytes(memoryview(buffer)[:count])
+            self.head_is_whole = b"\n\r\n" in self._head or b"\n\n" in self._head
+        return count
 
     def close(self) -> None:
         self._raw.close()

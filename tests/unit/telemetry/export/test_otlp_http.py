@@ -21,6 +21,7 @@ class Response:
             self.headers["Retry-After"] = retry_after
         self._content = content
         self._closed = closed
+        self.length = 0
 
     def read(self, most: int) -> bytes:
         return self._content[:most]
