@@ -93,6 +93,7 @@ CELLS: Final = {
     "timed out": Cell(timed_out, "partial", "CancelledError"),
 }
 NEEDS_TASKS: Final = ("cancelled", "timed out")
+TABLE: Final = [(way, name) for way in CHAT for name in CELLS if way.asynchronous or name not in NEEDS_TASKS]
 
 
 def limit(way: Way, tokens: int) -> dict[str, Any]:
@@ -109,11 +110,8 @@ async def run(way: Way, url: str, model: str, cell: Cell) -> None:
         await cell.does(flow)
 
 
-@pytest.mark.parametrize("name", CELLS)
-@pytest.mark.parametrize("way", CHAT, ids=str)
+@pytest.mark.parametrize(("way", "name"), TABLE, ids=str)
 def test_left(way: Way, name: str, openai_server: services.OpenAIServer, ollama: services.Ollama) -> None:
-    if name in NEEDS_TASKS and not way.asynchronous:
-        pytest.skip("nobody can cancel a blocking call")
     cell = CELLS[name]
     url, model = (openai_server.base_url, openai_server.model) if way.server == "openai" else (ollama.url, ollama.model)
     (span,) = told(lambda: asyncio.run(run(way, url, model, cell)))
@@ -151,7 +149,9 @@ def test_other_endpoints(
     way, cell = Way(kind, asynchronous, "client"), CELLS[name]
     server: Any = openai_server if way.server == "openai" else ollama
     url = server.base_url if way.server == "openai" else server.url
-    more: dict[str, Any] = {"max_output_tokens": TOKENS} if kind == "responses" else {"options": {"num_predict": TOKENS}}
+    more: dict[str, Any] = {"options": {"num_predict": TOKENS}}
+    if kind == "responses":
+        more = {"max_output_tokens": TOKENS}
 
     async def main() -> None:
         async with open_flow(way, url, server.model, **more) as flow:

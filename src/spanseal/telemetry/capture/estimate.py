@@ -12,7 +12,7 @@ from typing import Any, Final
 from spanseal.genai import semconv as sc
 from spanseal.genai.state import CHARS_PER_TOKEN, TOKENS_PER_MESSAGE
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, loads_fast
+from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list, loads_fast
 
 _NO_TEXT: Final = frozenset({"blob", "uri", "file"})
 
@@ -59,5 +59,14 @@ def _asked(wire: WireFormat, sent: bytes) -> int:
         body = as_map(loads_fast(sent))
     except ValueError:
         return -(-len(sent) // CHARS_PER_TOKEN)
-    tools = sum(-(-len(dumps(tool)) // CHARS_PER_TOKEN) for tool in wire.tool_definitions(body))
-    return tokens_of(wire.input_messages(body)) + tools
+    parts = [*wire.tool_definitions(body), *wire.system_instructions(body)]
+    messages = wire.input_messages(body)
+    asked = tokens_of(messages) if messages else _embedded(body.get("input", body.get("prompt")))
+    return asked + sum(-(-len(dumps(part)) // CHARS_PER_TOKEN) for part in parts)
+
+
+def _embedded(given: object) -> int:
+    """Of what is to be embedded: texts, or tokens as numbers."""
+    if is_list(given):
+        return sum(map(_embedded, given))
+    return -(-len(given) // CHARS_PER_TOKEN) if isinstance(given, str) else int(isinstance(given, int))

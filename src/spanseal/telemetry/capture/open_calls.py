@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import itertools
 import os
 import threading
 import time
@@ -47,7 +48,7 @@ class _OpenCalls:
 
     def reset(self) -> None:
         self.pid = os.getpid()
-        self.calls: dict[int, OpenCall] = {}
+        self.calls: dict[int, tuple[int, OpenCall]] = {}
         self.seen: dict[int, tuple[int, float]] = {}
         self.queue: SimpleQueue[OpenCall | threading.Event] = SimpleQueue()
         self.worker: threading.Thread | None = None
@@ -57,7 +58,7 @@ class _OpenCalls:
     def keep(self, call: OpenCall) -> None:
         if self.pid != os.getpid():
             self.reset()
-        self.calls[id(call)] = call
+        self.calls[id(call)] = next(_numbers), call  # an id may come again, a number does not
         if self.exiting:
             return
         idle = active().stream_idle_seconds
@@ -91,15 +92,15 @@ class _OpenCalls:
     def watch(self, now: float) -> None:
         """End what has not been read for too long: counted in looks, so that a chunk costs no look at a clock."""
         seen, self.seen = self.seen, {}
-        for key, call in list(self.calls.items()):
+        for number, call in list(self.calls.values()):
             reads, reading = call.progress()
-            before, since = seen.get(key, (-1, now))
+            before, since = seen.get(number, (-1, now))
             if reading or reads != before:
                 since = now
             if self.idle > 0 and now - since >= self.idle:
                 _end_held(call)
             else:
-                self.seen[key] = (reads, since)
+                self.seen[number] = (reads, since)
 
 
 @guarded
@@ -112,6 +113,7 @@ def _end_held(call: OpenCall) -> None:
     call.end_held()
 
 
+_numbers: Final = itertools.count()
 _OPEN: Final = _OpenCalls()
 _registered: list[Any] = []
 _collectors: Final[set[int]] = set()
@@ -163,7 +165,7 @@ def end_all(timeout: float = _EXIT_SECONDS) -> None:
     if _OPEN.pid != os.getpid():
         return
     deadline = time.monotonic() + timeout
-    for call in list(_OPEN.calls.values()):
+    for _, call in list(_OPEN.calls.values()):
         if time.monotonic() > deadline:
             return
         _end_held(call)

@@ -5,6 +5,7 @@ May import genai, active, http_attempt, decode_body, estimate, content and redac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,6 +24,8 @@ from spanseal.telemetry.content.digests import salted_digest
 from spanseal.telemetry.content.redact import without_keys
 from spanseal.telemetry.content.split_values import masked_texts, without_tokens
 
+_BIG: Final = re.compile(rb"\d{19}")
+"""Where no number is that long, the fast parser is exact too."""
 _DONE: Final = "[DONE]"
 _LAST: Final = frozenset({"response.completed", "response.incomplete"})
 
@@ -65,10 +68,10 @@ def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, s
     if answer.data is None:
         span.set_attribute(sc.LLM_RESPONSE_UNRECORDED, f"content-encoding {encoding[:40]} cannot be decoded here")
         return ""
-    body = parsed(answer.data) if answer.texts is None else _assembled(wire, answer.texts)
-    messages = wire.output_messages(body) if is_map(body) else []
+    body = parsed(answer.data) if answer.texts is None else _assembled(wire, answer)
+    messages: Sequence[JsonObject] = wire.output_messages(body) if is_map(body) else []
     text = render(messages)
-    _record_body(span, answer, masked=active().redactor.text(text) != text)
+    _record_body(span, answer, masked=_holds_secrets(text))
     if not is_map(body):
         return wire.fault_of(body)
     told = wire.response_attributes(body)
@@ -91,6 +94,10 @@ def _record_body(span: Span, answer: Answer, *, masked: bool) -> None:
     elif active().capture == "full":
         text = (answer.data or b"").decode("utf-8", "replace")
         set_content(span, sc.LLM_RESPONSE_BODY, without_tokens(text) if masked else text)
+
+
+def _holds_secrets(text: str) -> bool:
+    return active().redactor.text(text) != text
 
 
 def record_texts(span: Span, texts: Sequence[str], tail: bytes) -> None:
@@ -135,11 +142,19 @@ def _finished(texts: Sequence[str]) -> bool:
     return last.get("done") is True or last.get("type") in _LAST
 
 
-def _assembled(wire: WireFormat, texts: Sequence[str]) -> JsonObject:
+def _assembled(wire: WireFormat, answer: Answer) -> JsonObject:
     stream = wire.StreamAssembler()
-    for text in texts:
-        stream.feed(as_map(parsed(text)))
+    exact = _BIG.search(answer.data or b"") is not None
+    for text in answer.texts or ():
+        stream.feed(as_map(parsed(text) if exact else _parsed_fast(text)))
     return stream.body()
+
+
+def _parsed_fast(text: str) -> Any:
+    try:
+        return loads_fast(text)
+    except ValueError:  # a lone surrogate, or no JSON
+        return parsed(text)
 
 
 def _cut_character(data: bytes) -> tuple[bytes, bytes]:

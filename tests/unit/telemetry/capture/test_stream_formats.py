@@ -14,6 +14,7 @@ from tests.unit.telemetry.stream_ways import OTHER, Flow, Way, flowing
 from tests.unit.telemetry.wire_world import Answer, attributes_of, event, line
 
 from spanseal.genai import semconv as sc
+from spanseal.telemetry.capture.open_calls import drain
 
 ENDS: Final = ["to the end", "closed", "dropped", "cut", "error"]
 
@@ -72,6 +73,7 @@ async def leave(flow: Flow, way: Way, end: str) -> Exception | None:
 def test_left_or_broken(way: Way, end: str) -> None:
     with flowing(way, answer_for(way, end)) as (here, flow):
         raised = asyncio.run(leave(flow, way, end))
+        assert drain(5.0)
         (span,) = [span for span in here.exporter.get_finished_spans() if span.name.endswith(" m")]
     found = attributes_of(span)
     operation = sc.OP_TEXT_COMPLETION if way.kind == "generate" else sc.OP_CHAT

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import json
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -144,15 +143,6 @@ def test_left(way: Way, name: str) -> None:
     with flowing(way, stream(way.server)) as (here, flow):
         asyncio.run(main(flow, here))
         facts(here, cell, way)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick_collections() -> Generator[None]:
-    """What the libraries hold is looked through once and not in every test."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def facts(here: World, cell: Cell, way: Way) -> None:
