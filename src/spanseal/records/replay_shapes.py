@@ -56,11 +56,11 @@ class Shapes:
         Raises ValueError, TypeError or LookupError for what has no shape.
         """
         keys = tuple(wire) if is_map(wire) else ()
-        parts = value.get("parts")
-        if keys == _PLAIN_WIRE and parts and parts[0].get("type") == "text" and wire["content"] == parts[0]["content"]:
+        content = _first_text(value) if keys == _PLAIN_WIRE else None
+        if content is not None and wire["content"] == content:
             if self._plain < 0:
                 self._plain = self._add(_PLAIN_SHAPE)
-            return self._plain, {"role": value["role"], "content": parts[0]["content"]}
+            return self._plain, {"role": value["role"], "content": content}
         found = self._guessed(keys, wire, value)
         if found is None:
             number = self._add(_shape(wire, _Index(value)))
@@ -87,6 +87,13 @@ class Shapes:
         return number
 
 
+def _first_text(value: JsonObject) -> str | None:
+    """The text of the first part; None where it has none."""
+    parts = value.get("parts")
+    first = parts[0] if is_list(parts) and parts else None
+    return first.get("content") if is_map(first) and first.get("type") == "text" else None
+
+
 class _Index:
     """Where each text (by equality) and each object (by identity) of a value can be pointed at."""
 
@@ -97,8 +104,9 @@ class _Index:
             short = isinstance(item, str) and len(item) < _LONG and key not in _OWN_FIELDS
             if not short and key not in ("parts", "type") and "." not in key and key[:1] != "#":
                 self._add(item, key)
-        for number, part in enumerate(as_list(value.get("parts"))):
-            self._add(part, f"#{number}")
+        for number, item in enumerate(as_list(value.get("parts"))):
+            self._add(item, f"#{number}")
+            part = as_map(item)
             for key in _PART_FIELDS:
                 if key in part:
                     self._add(part[key], f"{number}.{key}")
@@ -203,7 +211,8 @@ def _spaced(value: Any) -> str:
 _STYLES: Final[Mapping[str, Callable[[Any], str]]] = {"$json": encoded, "$spaced": _spaced}
 
 
-def _data_url(part: JsonObject) -> str:
+def _data_url(value: Any) -> str:
+    part = as_map(value)
     return f"data:{as_text(part.get('mime_type'))};base64,{as_text(part.get('content'))}"
 
 

@@ -55,7 +55,8 @@ def _with_request(call: Call, span: SourceSpan, of: Attributes) -> Call:
         request = _safely(recorded_request, attributes, of)
     if request is None:
         tools = tuple(tool.name for tool in tools_from_semconv(of.json(semconv.TOOL_DEFINITIONS)))
-        reason = rebuilt.reason if span.content == "open" else f"content {span.content}"
+        reason = rebuilt.reason or "the recorded request is no JSON object that can be read"
+        reason = reason if span.content == "open" else f"content {span.content}"
         return replace(call, messages=seen, tools=tools, replay_reason=reason)
     if of.text(semconv.LLM_FORMAT) != ollama_chat.FORMAT:  # which sends the names itself
         request = replace(request, messages=with_tool_names(request.messages))
