@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import multiprocessing.util
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -34,6 +35,7 @@ from spanseal.telemetry.span_limits import tell_limits
 from spanseal.telemetry.thread_callbacks import carry_into_threads, stop_carrying_into_threads
 
 _EXIT_SECONDS: Final = 5.0
+_WORKER_SECONDS: Final = 1.0  # a pool waits for its workers
 _SIGNAL_SECONDS: Final = 2.0  # numbers and events are no evidence: an exit waits less for them
 _log = logging.getLogger("spanseal")
 
@@ -114,6 +116,7 @@ def configure(
     if not _state.at_exit:
         _state.at_exit = True
         atexit.register(shutdown)
+        multiprocessing.util.register_after_fork(shutdown, _leave_in_order)
 
 
 def configure_by_default(**arguments: Any) -> None:
@@ -155,6 +158,15 @@ def shutdown() -> None:
 
     What cannot be delivered stays in the spool, for the next process.
     """
+    _switch_off(_EXIT_SECONDS)
+
+
+def _leave_in_order(_: object) -> None:
+    """In a worker of ``multiprocessing``, which ends without ``atexit``: deliver what it has, before it ends."""
+    multiprocessing.util.Finalize(None, _switch_off, (_WORKER_SECONDS,), exitpriority=0)
+
+
+def _switch_off(seconds: float) -> None:
     asked, _state.asked = _state.asked, None
     installed, _state.installed = _state.installed, None
     _state.by_default = False
@@ -163,9 +175,9 @@ def shutdown() -> None:
     end_all()  # a stream that is open now is told as held
     ledger = active().ledger
     if ledger is not None:
-        ledger.shutdown(_EXIT_SECONDS)
+        ledger.shutdown(seconds)
     if _state.signals is not None:
-        _state.signals.close(_SIGNAL_SECONDS)
+        _state.signals.close(min(seconds, _SIGNAL_SECONDS))
         _state.signals = None
     if installed.relay is not None:
         installed.relay.target = None

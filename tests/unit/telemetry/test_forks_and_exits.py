@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import pytest
 from tests.unit.telemetry.line_ledger import check_ledgers
-from tests.unit.telemetry.processes import agent, spans_in
+from tests.unit.telemetry.processes import agent, collecting, spans_in
 
 from spanseal.genai import semconv
 from spanseal.replay.reader import RunReader
@@ -56,6 +58,41 @@ def test_a_fork_in_the_middle_of_a_run_numbers_each_process_for_itself(tmp_path:
     assert {run.grade for run in runs.values()} == {"complete"}
     assert runs["inner"].parent_run_id == runs["first"].run_id
     assert runs["first"].children == (runs["inner"].run_id,)
+
+
+WORKERS = """
+import multiprocessing
+from tasks import work
+configure("a", export=sys.argv[1], durability="off")
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[2])
+    with run_span("first"):
+        one = context.Process(target=work, args=("process",))
+        one.start()
+        pool = context.Pool(1)
+        pool.map(work, ["pooled"])
+        pool.close()
+        pool.join()
+        one.join()
+"""
+TASKS = """
+from spanseal.telemetry.tracing import tracer
+def work(name):
+    with tracer().start_as_current_span(name):
+        pass
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_deliver_what_is_in_their_memory_before_they_end(method: str, tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text(TASKS)
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+    with collecting(tmp_path / "collector") as collector:
+        agent(WORKERS, collector.url, method, environ={"PYTHONPATH": path, "SPANSEAL_SPOOL_DIR": str(tmp_path / "s")})
+        spans = collector.spans()
+    names = sorted(span.name for span in spans)
+    assert names == ["invoke_agent first", "pooled", "process", semconv.SPAN_MANIFEST, semconv.SPAN_MANIFEST]
+    assert len(check_ledgers(spans)) == 3
 
 
 OPEN = """
