@@ -131,13 +131,13 @@ next(held)
 exec(end)
 """
 ENDS = (
-    ("", "abandoned"),
-    ("sys.exit(3)", "abandoned"),
-    ("raise SystemError('x')", "abandoned"),
+    ("", "held"),
+    ("sys.exit(3)", "held"),
+    ("raise SystemError('x')", "held"),
     ("list(held)", "complete"),
     ("threading.Thread(target=list, args=(held,)).start()", "complete"),
     ("threading.Thread(target=held.close, daemon=True).start(); threading.Event().wait(0.2)", "partial"),
-    ("pid = os.fork()\nif pid == 0: sys.exit(0)\nos.waitpid(pid, 0)", "abandoned"),
+    ("pid = os.fork()\nif pid == 0: sys.exit(0)\nos.waitpid(pid, 0)", "held"),
     ("pid = os.fork()\nif pid == 0: list(held); os._exit(0)\nos.waitpid(pid, 0)\nlist(held)", "complete"),
 )
 

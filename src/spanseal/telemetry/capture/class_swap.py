@@ -6,6 +6,7 @@ pickled is an object of the original class: another process may know nothing of 
 
 from __future__ import annotations
 
+import copyreg
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
@@ -23,8 +24,7 @@ def swapped_class(base: type, methods: Callable[[Any], Mapping[str, Any]]) -> ty
             return known
     made = {name: _looking_like(getattr(base, name), method) for name, method in methods(base).items()}
     look = {"__qualname__": base.__qualname__, "__module__": base.__module__, "__doc__": base.__doc__, MARK: base}
-    bases = (_Unannounced, base) if _announces_subclasses(base) else (base,)
-    return type(base.__name__, bases, look | made | _copying(base))
+    return _subclass(base, look | made | _copying(base))
 
 
 def is_swapped(value: object) -> bool:
@@ -48,15 +48,20 @@ def swap_back(value: Any) -> None:
 class _Unannounced:
     """Keeps our subclass out of a program's own ``__init_subclass__``: registries, required keywords."""
 
-    __slots__ = ()
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Announces nothing to the classes behind."""
 
 
-def _announces_subclasses(base: type) -> bool:
+def _subclass(base: type, holds: dict[str, Any]) -> type:
     announce = getattr(base.__init_subclass__, "__func__", None)
-    return announce is not None and announce.__module__ != "typing"
+    if announce is None or announce.__module__ == "typing":
+        return type(base.__name__, (base,), holds)
+
+    def mro(cls: type) -> list[type]:
+        return [cls, _Unannounced, *base.__mro__]  # a second base would change the layout of the objects
+
+    meta = type(base)
+    return type(meta.__name__, (meta,), {"mro": mro})(base.__name__, (base,), holds)
 
 
 def _looking_like(original: Any, method: Any) -> Any:
@@ -70,6 +75,8 @@ def _copying(base: Any) -> dict[str, Any]:
         if not isinstance(parts, tuple):
             return parts
         make, given, *rest = cast("tuple[Any, ...]", parts)
+        if make is copyreg.__newobj__:  # type: ignore[attr-defined]  # pickle holds its class against the object's
+            make = base.__new__
         return (make, tuple(base if _is_form_of(each, base) else each for each in given), *rest)
 
     def __copy__(self: Any) -> Any:  # noqa: N807 - takes the place of one
