@@ -64,8 +64,8 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes in the files of this process that have not been removed."""
-        return self._held + (self._intents.size if self._intents else 0)
+        """Bytes in the files of spans of this process that have not been removed."""
+        return self._held
 
     @property
     def held(self) -> bool:

@@ -5,9 +5,10 @@ batches bounded by bytes and removes a segment only when the server has taken al
 process goes on and says so once; if it dies, the next process with the same URL and spool folder adopts its files and
 sends what had ended, and marked open what had not. A span may arrive twice (the sealer drops doubles); none is dropped.
 
-``spool_max_bytes`` bounds the folder. Beyond it, or on a disk without room: *shed* and *fail* drop the newest spans,
-counted and told in a span ``spanseal.gap``, *fail* also calls the export unhealthy for good; *block* lets ``end()``
-wait until there is room again (not in a finaliser, nor while the process ends). May import its siblings.
+``spool_max_bytes`` bounds the spans in the folder (beside them, each process notes its starts in about 1 MiB). Beyond
+it, or on a disk without room: *shed* and *fail* drop the newest spans, counted and told in a span ``spanseal.gap``,
+*fail* also calls the export unhealthy for good; *block* lets ``end()`` wait until there is room again (not in a
+finaliser, nor while the process ends). May import its siblings.
 """
 
 from __future__ import annotations

@@ -81,11 +81,12 @@ def set_aside(folder: Path, lines: list[bytes], most: int) -> Path:
 
 
 def bytes_in(folder: Path) -> int:
-    """What all files of a spool take, those set aside included; 0 if it cannot be read."""
+    """What the files of spans in a spool take, those set aside included; 0 if it cannot be read."""
     total = 0
     for place in (folder, folder / "rejected"):
         try:
-            total += sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(place) if entry.is_file())
+            entries = [entry for entry in os.scandir(place) if entry.name.endswith(".jsonl")]
+            total += sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
         except OSError:
             continue
     return total
