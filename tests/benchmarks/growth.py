@@ -7,8 +7,6 @@ doubled, so a delta run steps a little around its line.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -46,10 +44,7 @@ def line_through(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Each run in a process of its own; print."""
-    if len(sys.argv) > 2:
-        export(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
-        return
+    """Measure and print."""
     quick = quick_asked(__doc__)
     rows: list[list[str | float]] = []
     fits: list[list[str | float]] = []
@@ -58,8 +53,7 @@ def main() -> None:
             points: list[tuple[float, float]] = []
             for turns in QUICK_TURNS if quick else numbers:
                 folder = Path(base, f"{history}-{turns}")
-                command = [sys.executable, "-m", "tests.benchmarks.growth", history, str(turns), str(folder)]
-                subprocess.run(command, check=True)
+                export(history, turns, folder)
                 size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
                 points.append((turns, size))
                 rows.append([history, f"{turns:,}", size / 1e3, size / turns])

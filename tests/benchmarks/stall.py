@@ -58,8 +58,10 @@ def main() -> None:
         side, url, folder, count = sys.argv[1:5]
         print(json.dumps(calls(side, url, Path(folder), int(count))))
         return
-    times, count = (1, 50) if quick_asked(__doc__) else (3, 1500)
-    sides = ("bare", *SIDES[:2], "official", JSON_FILE)
+    sides: tuple[str, ...] = ("bare", *SIDES[:2], "official", JSON_FILE)
+    times, count = 3, 1500
+    if quick_asked(__doc__):
+        sides, times, count = ("bare", JSON_FILE), 1, 30
     found: dict[str, list[list[float]]] = {side: [] for side in sides}
     with receiver() as url, tempfile.TemporaryDirectory() as folder:
         for turn in range(times):
