@@ -12,9 +12,11 @@ from __future__ import annotations
 import atexit
 import gc
 import itertools
+import multiprocessing
 import os
 import threading
 import time
+from multiprocessing.util import Finalize
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
@@ -121,14 +123,21 @@ _collectors: Final[set[int]] = set()
 
 def keep(call: OpenCall) -> None:
     """Remember a call whose answer was handed out to be read."""
-    provider = tracer()
+    now = [tracer(), os.getpid()]
+    if _registered != now:
+        _register()
+        _registered[:] = now
+    _OPEN.keep(call)
+
+
+def _register() -> None:
+    """Be called at the end: after a newer provider was made once more, since what is registered last runs first."""
     if not _registered:
         gc.callbacks.append(_collector)
-    if not _registered or _registered[0] is not provider:  # a newer provider's exit handler runs before ours
-        atexit.unregister(_at_exit)
-        atexit.register(_at_exit)
-        _registered[:] = [provider]
-    _OPEN.keep(call)
+    atexit.unregister(_at_exit)
+    atexit.register(_at_exit)
+    if multiprocessing.parent_process() is not None:  # a worker ends by its own list
+        Finalize(None, _at_exit, exitpriority=10)
 
 
 def forget(call: OpenCall) -> None:

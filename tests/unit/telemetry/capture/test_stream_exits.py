@@ -22,7 +22,7 @@ from spanseal.records.otlp import SpanRecord
 ROOT: Final = Path(__file__).parents[4]
 HELD: Final = len(CHAT)
 SCRIPT: Final = """
-import asyncio, os, signal, sys, threading, time
+import asyncio, multiprocessing, os, signal, sys, threading, time
 from dataclasses import replace
 from tests.unit.telemetry.stream_ways import CHAT, Flow, Way, reading
 from tests.unit.telemetry.wire_world import bare_client, stream
@@ -48,6 +48,10 @@ def hold():
         assert loop.run_until_complete(flow.next()) is not None
         held.append(flow)
 
+def hold_in_a_worker():
+    configure("exits", export=os.path.join(sys.argv[1], mode))
+    hold()
+
 def read_in_a_thread(pause, daemon):
     flow = flow_of(Way("openai", False, "client"), pause)
     loop.run_until_complete(flow.start())
@@ -65,8 +69,12 @@ if not mode:
     print(*(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
 else:
     held, loop = [], asyncio.new_event_loop()
-    configure("exits", export=os.path.join(sys.argv[1], mode))
-    hold()
+    if mode == "worker":
+        worker = multiprocessing.get_context("fork").Process(target=hold_in_a_worker)
+        worker.start()
+        worker.join()
+        sys.exit(worker.exitcode)
+    hold_in_a_worker()
     if mode == "exit":
         sys.exit(3)
     if mode == "exception":
@@ -81,7 +89,14 @@ else:
         held.clear()
 """
 CODES: Final = {
-    "normal": 0, "exit": 3, "exception": 1, "interrupt": 130, "thread": 0, "daemon": 0, "collected": 0,
+    "normal": 0,
+    "exit": 3,
+    "exception": 1,
+    "interrupt": 130,
+    "thread": 0,
+    "daemon": 0,
+    "collected": 0,
+    "worker": 0,
 }
 
 
