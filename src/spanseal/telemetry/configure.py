@@ -83,8 +83,8 @@ def configure(
     folder; to the application's own meter and logger providers where it has some. ``SPANSEAL_METRICS=off``,
     ``SPANSEAL_EVENTS=off`` and the standard ``OTEL_METRICS_EXPORTER=none``, ``OTEL_LOGS_EXPORTER=none`` say no.
 
-    Runs are carried into threads, thread pools and process pools, unless ``SPANSEAL_THREADS=off`` (or ``threads``
-    in the file) says no. A second call that asks for the same does nothing; one that asks for something else raises
+    Runs are carried into threads, pools of threads and of processes, single processes and callbacks of futures, unless
+    ``SPANSEAL_THREADS=off`` (or ``threads`` in the file) says no. A second call that asks for the same does nothing; one that asks for something else raises
     UsageError. A wrong argument, variable or file raises SettingsError, naming the place. The caller is at fault in
     both.
 

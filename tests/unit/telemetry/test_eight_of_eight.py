@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.telemetry.carrying import carrying
+from tests.unit.telemetry.carrying import assert_child, carrying, span
 from tests.unit.telemetry.line_ledger import check_ledgers
 from tests.unit.telemetry.model_server import answering
 from tests.unit.telemetry.processes import agent, spans_in
-from tests.unit.telemetry.wire_world import KINDS, bare_client, whole
+from tests.unit.telemetry.wire_world import KINDS, bare_client, stream, whole
 
 from spanseal.adapters.base import LLMAdapter
 from spanseal.adapters.ollama import OllamaAdapter
@@ -146,3 +146,36 @@ def test_in_a_process_pool(pool: str, method: str, tmp_path: Path, model: str) -
     for chat, parent in zip(chats, above, strict=True):
         assert chat.attributes[semconv.RUN_ID] == parent.attributes[semconv.RUN_ID]
         assert chat.trace_id == parent.trace_id
+
+
+@pytest.mark.parametrize("how", ["instrumented", "adapter"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_consumer_of_a_stream_does_is_not_part_of_the_call(kind: str, how: str) -> None:
+    client = bare_client(kind, [stream(kind)], [])
+    with carrying() as captured, run_span("a"):
+        chunks: Iterable[Any]
+        if how == "adapter":
+            chunks = adapter_of(kind, client, asynchronous=False).stream([Message("user", "hi")])
+        elif kind == "ollama":
+            chunks = instrument(client).chat(**SAY, stream=True)
+        else:
+            chunks = instrument(client).chat.completions.create(**SAY, stream=True)
+        for _ in chunks:
+            span("between")
+        span("after")
+    for name in ("between", "after", "chat"):
+        assert_child(captured, name, "invoke_agent a")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_consumer_of_an_async_stream_does_is_not_part_of_the_call(kind: str) -> None:
+    async def main() -> None:
+        with run_span("a"):
+            client = bare_client(kind, [stream(kind)], [], asynchronous=True)
+            async for _ in adapter_of(kind, client, asynchronous=True).astream([Message("user", "hi")]):
+                span("between")
+
+    with carrying() as captured:
+        asyncio.run(main())
+    for name in ("between", "chat"):
+        assert_child(captured, name, "invoke_agent a")
