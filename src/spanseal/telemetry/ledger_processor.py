@@ -90,10 +90,10 @@ class LedgerProcessor(SpanProcessor):
         where = span.get_span_context()
         if where is None or (where.trace_id, where.span_id) in self._inherited:
             return  # started by the parent process, which exports it
-        span = whole(span)
         entry = self._open.pop((where.trace_id, where.span_id), None)
         try:
             due = self._enter_end(span, where, entry)
+            span = whole(span)
         except Exception as error:  # noqa: BLE001 - as above
             due = None
             self._fault("entering a span's end", error)

@@ -13,7 +13,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -119,12 +119,13 @@ class _WatchingTracer(Tracer):
         record_exception: bool = True,
         set_status_on_exception: bool = True,
     ) -> trace.Span:
-        marked = _marked(attributes or {}, self._limits.max_span_attribute_length)
+        marked = _safely_marked(attributes or {}, self._limits.max_span_attribute_length)
         span = self._inner.start_span(
             name, context, kind, marked, links, start_time, record_exception, set_status_on_exception
         )
         if isinstance(span, Span):
-            _watch(span, attributes or {}, tuple(links or ()), self._limits)
+            with suppress(Exception):  # telemetry raises nothing into the application (DESIGN 10.4)
+                _watch(span, attributes or {}, tuple(links or ()), self._limits)
         return span
 
     @contextmanager
@@ -149,19 +150,29 @@ def _watch(span: Span, attributes: Mapping[str, Any], links: tuple[Link, ...], l
     set_all, add = span.set_attributes, span.add_event
 
     def set_attributes(attributes: Mapping[str, Any]) -> None:
-        kept.attributes.update(_valid(attributes))
-        set_all(_marked(attributes, limits.max_span_attribute_length))
+        with suppress(Exception):
+            kept.attributes.update(_valid(attributes))
+        set_all(_safely_marked(attributes, limits.max_span_attribute_length))
 
     def set_attribute(key: str, value: Any) -> None:
         set_attributes({key: value})
 
     def add_event(name: str, attributes: Mapping[str, Any] | None = None, timestamp: int | None = None) -> None:
         at = time.time_ns() if timestamp is None else timestamp
-        kept.events.append(Event(name, _valid(attributes or {}), at))
-        add(name, _marked(attributes or {}, limits.max_attribute_length), at)
+        with suppress(Exception):
+            kept.events.append(Event(name, _valid(attributes or {}), at))
+        add(name, _safely_marked(attributes or {}, limits.max_attribute_length), at)
 
     for method in (set_attributes, set_attribute, add_event):
         setattr(span, method.__name__, method)
+
+
+def _safely_marked(attributes: Mapping[str, Any], limit: int | None) -> Mapping[str, Any]:
+    """As :func:`_marked`; where that fails the attributes as they are, which the SDK then cuts."""
+    try:
+        return _marked(attributes, limit)
+    except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+        return attributes
 
 
 def _valid(attributes: Mapping[str, Any]) -> dict[str, Any]:

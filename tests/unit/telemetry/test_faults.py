@@ -18,6 +18,8 @@ from spanseal.telemetry import metrics as metrics_module
 from spanseal.telemetry import run_span as run_module
 from spanseal.telemetry.configure import configure, flush, shutdown
 from spanseal.telemetry.content import attributes as content_module
+from spanseal.telemetry.content import plain as plain_module
+from spanseal.telemetry.content import redactor as redactor_module
 from spanseal.telemetry.export import folder as folder_module
 from spanseal.telemetry.export import intents as intents_module
 from spanseal.telemetry.export import journal as journal_module
@@ -50,8 +52,13 @@ TARGETS: list[tuple[Any, str]] = [
     (state_module.ledger, "encode_manifest"),
     (run_module, "tracer"),
     (content_module, "to_json"),
-    (content_module, "redact"),
-    (content_module, "mend_text"),
+    (content_module, "plain_text"),
+    (content_module, "bounded"),
+    (plain_module, "mend_text"),
+    (redactor_module.Redactor, "text"),
+    (redactor_module.Redactor, "attributes"),
+    (redactor_module.Redactor, "_suspicious"),
+    (processor_module, "whole"),
 ]
 
 
