@@ -19,6 +19,8 @@ from spanseal.telemetry.content.remembered import Remembered
 Custom = Callable[[str], str]
 _DEEPEST: Final = 6
 _MOST_KEYS: Final = 4096
+_HIDDEN: Final = re.compile(r"\\u00[2-7]")
+"""An escape of a printable ASCII character, which nobody writes without a reason."""
 _log = logging.getLogger("spanseal")
 
 
@@ -42,7 +44,7 @@ class Redactor:
     ) -> None:
         self.classes, self.keys, self.custom = tuple(classes), tuple(keys), tuple(custom)
         self._detectors = tuple(found for name, each in CLASSES.items() if name in self.classes for found in each)
-        self._words = _gated((*(word for each in self._detectors for word in each.words), "\\u00", "\\/"))
+        self._words = _gated(tuple(word for each in self._detectors for word in each.words))
         self._probes = tuple(each.probe for each in self._detectors if each.probe is not None)
         self._card = CLASSES["card"][0] if "card" in self.classes else None
         self._pattern = re.compile("|".join(f"(?:{key})" for key in keys), re.IGNORECASE) if keys else None
@@ -135,7 +137,7 @@ class Redactor:
 
     def _prose(self, text: str, depth: int) -> str:
         """What is no JSON, though it may quote some."""
-        if "\\u00" in text and depth < _DEEPEST:
+        if "\\u00" in text and depth < _DEEPEST and _HIDDEN.search(text) is not None:
             text = walked(text, self._change(depth))
         if '"' in text:
             text = members_removed(text, self._change(_DEEPEST))
@@ -169,6 +171,8 @@ class Redactor:
         for probe in self._probes:
             if probe(text):
                 return True
+        if "\\u00" in text and _HIDDEN.search(text) is not None:
+            return True
         if self._pattern is not None:
             for key in keys_in(text):
                 if self.secret_key(key):
@@ -188,6 +192,6 @@ def _gated(words: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Words by a sign that they have in common: a single character is found ten times faster than a word."""
     table: dict[str, list[str]] = {}
     for word in dict.fromkeys(words):
-        sign = next((sign for sign in "\\_-@%" if sign in word), word)
+        sign = next((sign for sign in "_-@%" if sign in word), word)
         table.setdefault(sign, []).append(word)
     return tuple((sign, tuple(each)) for sign, each in table.items())
