@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
+import pytest
 from opentelemetry import context as otel_context
 from opentelemetry import propagate, trace
 from opentelemetry.context import Context
@@ -13,10 +15,12 @@ from tests.unit.telemetry.ledger_of import attribute, ledgers
 from tests.unit.telemetry.line_ledger import check_ledgers
 from tests.unit.telemetry.processes import agent, spans_in
 from tests.unit.telemetry.services import CALLING, service
+from tests.unit.telemetry.wire_world import KINDS, bare_client, whole
 
 from spanseal.genai import semconv
 from spanseal.replay.reader import RunReader
 from spanseal.replay.run import Run
+from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.trace_state import KEY
 from spanseal.telemetry.tracing import tracer
@@ -179,3 +183,14 @@ def test_two_agents_in_parallel_threads_and_three_nested_ones() -> None:
         assert attribute(captured.one(f"deep {name}"), semconv.RUN_ID) == attribute(core, semconv.RUN_ID)
     for ledger in ledgers(captured.spans).values():
         ledger.check()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_goes_out_to_a_model_server_that_the_application_did_not_ask_for(kind: str) -> None:
+    seen: list[Any] = []
+    client = instrument(bare_client(kind, [whole(kind)], seen))
+    say: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    with capture_spans(), run_span("a"):
+        client.chat(**say) if kind == "ollama" else client.chat.completions.create(**say)
+    (request,) = seen
+    assert not {"traceparent", "tracestate", "baggage"} & {name.lower() for name in request.headers}
