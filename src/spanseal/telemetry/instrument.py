@@ -1,4 +1,4 @@
-"""``spanseal.instrument(client)``: an existing model client whose every chat call becomes a span. Reversible.
+"""``spanseal.instrument(client)``: an existing model client whose every model call becomes a span. Reversible.
 
 Only this module, its two seams (``capture.*_client``) and the zero-code entry touch other people's classes.
 """
@@ -15,10 +15,13 @@ _T = TypeVar("_T")
 
 
 def instrument(client: _T) -> _T:
-    """Make every chat call of ``client`` a span; the same object is returned, a second time changes nothing.
+    """Make every model call of ``client`` a span; the same object is returned, a second time changes nothing.
 
-    ``client`` is an ``openai.OpenAI``, ``AsyncOpenAI`` or one of their Azure forms or subclasses, or an
-    ``ollama.Client`` or ``AsyncClient``. Headers and keys are never recorded; exceptions pass unchanged. Raises
+    Model calls are chat completions, responses, embeddings, and Ollama's chat, generate, embed and embeddings, in every
+    way the client offers them (``parse``, ``stream``, ``with_raw_response``, ``with_streaming_response``, ``post``);
+    everything else passes unrecorded, WebSockets (``realtime``, ``responses.connect``) too. ``client`` is an
+    ``openai.OpenAI``, ``AsyncOpenAI`` or one of their Azure forms or subclasses, or an ``ollama.Client`` or
+    ``AsyncClient``. Headers and keys are never recorded; exceptions pass unchanged. Raises
     :class:`spanseal.errors.UsageError` for anything else.
 
     >>> import ollama

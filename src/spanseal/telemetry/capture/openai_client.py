@@ -100,7 +100,7 @@ def target_of(client: Any, form: str = openai_chat.FORMAT) -> Target:
 
 
 def _provider(client: Any, host: str) -> str:
-    azure = host.endswith(_AZURE_HOSTS) or any(base.__name__ == "BaseAzureClient" for base in type(client).__mro__)
+    azure = host.endswith(_AZURE_HOSTS) or hasattr(client, "_azure_deployment")  # what its own clients all have
     return semconv.PROVIDER_AZURE_OPENAI if azure else openai_chat.PROVIDER
 
 
