@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from spanseal.genai import openai_chat, semconv
 from spanseal.genai.wire import route
+from spanseal.genai.wire_json import loads_fast
 from spanseal.telemetry.capture.call import ModelCall, Target, begin
 from spanseal.telemetry.capture.class_swap import swap
 from spanseal.telemetry.capture.http_attempt import HttpAttempt
@@ -89,7 +90,19 @@ def _begin(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ModelC
     form = route("openai", options.method, str(options.url))
     if form is None:
         return None
-    return begin(target_of(client, form), model_of(options.extra_json) or model_of(options.json_data))
+    model = model_of(options.extra_json) or model_of(options.json_data) or _model_in(getattr(options, "content", None))
+    return begin(target_of(client, form), model or "")
+
+
+@guarded
+def _model_in(content: object) -> str:
+    """The model that a body made by the program names."""
+    if not isinstance(content, bytes | str):
+        return ""
+    try:
+        return model_of(loads_fast(content))
+    except ValueError:
+        return ""
 
 
 def target_of(client: Any, form: str = openai_chat.FORMAT) -> Target:

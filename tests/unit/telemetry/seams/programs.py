@@ -158,6 +158,11 @@ def _post(path: str, **body: Any) -> Callable[[Any], Coroutine[Any, Any, Any]]:
     return post
 
 
+async def _post_bytes(client: Any) -> Any:
+    content = b'{ "model": "m", "messages": [] }'
+    return await now(client.post("/chat/completions", cast_to=dict, content=content))
+
+
 async def _post_stream(client: Any) -> Any:
     kind: Any = openai.AsyncStream if isinstance(client, openai.AsyncOpenAI) else openai.Stream
     body = {"model": "m", "messages": MESSAGES, "stream": True}
@@ -186,7 +191,7 @@ _OPENAI = [
     *_table("openai", _CHAT, _calls("chat.completions")(**_CHAT_ASKED), "chat"),
     *_table("openai", _CHAT, _streams("chat.completions")(**_CHAT_ASKED), "chat"),
     *_table("openai", _CHAT, {"parse": _chat_parse, "helper": _chat_helper, "post stream": _post_stream}, "chat"),
-    *_table("openai", _CHAT, {"post": _post("/chat/completions", messages=MESSAGES)}, "chat"),
+    *_table("openai", _CHAT, {"post": _post("/chat/completions", messages=MESSAGES), "bytes": _post_bytes}, "chat"),
     *_table("openai", _RESPONSES, _calls("responses")(model="m", input="hi"), "responses"),
     *_table("openai", _RESPONSES, _streams("responses")(model="m", input="hi"), "responses"),
     *_table("openai", _RESPONSES, {"parse": _responses_parse, "helper": _responses_helper}, "responses"),
