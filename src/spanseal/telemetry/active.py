@@ -1,7 +1,7 @@
 """What is switched on in this process: capture mode, effects, ledger. Read by everything here, set by configure.
 
-May import the settings, records, ``content.redactor`` and the OpenTelemetry API only, so that any module of this folder
-can import it.
+May import the settings, records, ledger_state, ``content.redactor`` and the OpenTelemetry API only, so that any module
+of this folder can import it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from spanseal.records.history import Bases
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
 from spanseal.telemetry.content.redactor import Redactor
 from spanseal.telemetry.export.sink import Health
+from spanseal.telemetry.ledger_state import RunContext
 
 Capture: TypeAlias = Literal["off", "full"]
 History: TypeAlias = Literal["full", "delta"]
@@ -47,6 +48,10 @@ class Ledger(Protocol):
 
     def close_root(self, span: Span, end: int, run_id: str = "") -> int:
         """Set the manifest on the root of a run, just before it ends at the returned time (nanoseconds)."""
+        ...
+
+    def run_around(self, span: Span) -> RunContext | None:
+        """The run that a span under way here belongs to; None outside of a run."""
         ...
 
     def bases_of(self, span: Span) -> Bases | None:

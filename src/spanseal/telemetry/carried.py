@@ -44,9 +44,11 @@ class Carried:
     @classmethod
     def of(cls, context: Context) -> Carried:
         """What a context holds."""
-        state = run_of(context)
-        where = trace.get_current_span(context).get_span_context()
-        run = None if state is None else state.context
+        state, span, ledger = run_of(context), trace.get_current_span(context), active().ledger
+        where = span.get_span_context()
+        run = None if ledger is None else ledger.run_around(span)  # a foreign agent's, which no context tells
+        if run is None and state is not None:
+            run = state.context
         others = tuple(where.trace_state.items())
         flags, arguments = int(where.trace_flags), dict(_How.arguments or {})
         return cls(run, where.trace_id, where.span_id, flags, others, _How.configure, arguments)

@@ -84,9 +84,9 @@ def configure(
     ``SPANSEAL_EVENTS=off`` and the standard ``OTEL_METRICS_EXPORTER=none``, ``OTEL_LOGS_EXPORTER=none`` say no.
 
     Runs are carried into threads, pools of threads and of processes, single processes and callbacks of futures, unless
-    ``SPANSEAL_THREADS=off`` (or ``threads`` in the file) says no. A second call that asks for the same does nothing; one that asks for something else raises
-    UsageError. A wrong argument, variable or file raises SettingsError, naming the place. The caller is at fault in
-    both.
+    ``SPANSEAL_THREADS=off`` (or ``threads`` in the file) says no. A second call that asks for the same does nothing;
+    one that asks for something else raises UsageError, unless the first was not the application's own (zero-code, a
+    worker). A wrong argument, variable or file raises SettingsError, naming the place. The caller is at fault in both.
 
     >>> import tempfile
     >>> configure("shop", export=tempfile.mkdtemp())

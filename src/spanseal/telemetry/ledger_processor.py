@@ -140,6 +140,11 @@ class LedgerProcessor(SpanProcessor):
         if due:
             self._manifest_span(state, where)
 
+    def run_around(self, span: trace.Span) -> RunContext | None:
+        """The run that a span under way here belongs to; None outside of a run."""
+        state = self._inherited_run(span)
+        return None if state is None else state.context
+
     def bases_of(self, span: trace.Span) -> Bases | None:
         """The calls that this span, under way here, may build its history on; None outside of a run."""
         where = span.get_span_context()

@@ -60,3 +60,30 @@ def test_without_an_export_of_ours_a_dropped_root_leaves_a_manifest_for_what_was
     said = agent(THEIRS, str(tmp_path), "invoke_agent,drop", "none").splitlines()
     assert said[-2] == "['below', 'keep', 'spanseal.manifest', 'step']"
     assert said[-1] == "[0, 1, 2, 3] 1"
+
+
+AGENT = """
+import multiprocessing
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+trace.set_tracer_provider(TracerProvider())
+configure("a", export=sys.argv[1])
+def work(name):
+    with trace.get_tracer("theirs").start_as_current_span(name):
+        pass
+doing = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "theirs"}
+pool = multiprocessing.get_context("fork").Pool(1)
+with trace.get_tracer("theirs").start_as_current_span("invoke_agent theirs", attributes=doing):
+    pool.map(work, ["task"])
+pool.close()
+pool.join()
+"""
+
+
+def test_a_foreign_agent_in_a_foreign_provider_is_carried_into_process_pools(tmp_path: Path) -> None:
+    agent(AGENT, str(tmp_path))
+    check_ledgers(spans_in(tmp_path))
+    spans = {span.name: span for span in spans_in(tmp_path)}
+    root, task = spans["invoke_agent theirs"], spans["task"]
+    assert task.parent_span_id == root.span_id
+    assert task.attributes[semconv.RUN_ID] == root.attributes[semconv.RUN_ID]
