@@ -9,6 +9,7 @@ from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
 from spanseal.telemetry.capture.http_attempt import End, HttpAttempt
 from spanseal.telemetry.capture.response import Answer, read_answer, record_answer, record_texts
+from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.redact import scrubbed
 from spanseal.telemetry.content.split_values import masked_texts
 from spanseal.telemetry.tracing import fail
@@ -42,7 +43,10 @@ def record_rest(span: Span, wire: WireFormat, last: HttpAttempt, before: int, *,
     """Record what came after the first ``before`` texts of a stream, and how its reading ended at last."""
     answer = read_answer(wire, last, secrets)
     rest = masked_texts(answer.texts or ())[before:]  # what is masked may lie on both sides
-    record_texts(span, rest, answer.tail)
+    if answer.texts is None:  # an adapter's own answer is one document, whole
+        set_content(span, sc.LLM_RESPONSE_BODY, (answer.data or b"").decode("utf-8", "replace"))
+    else:
+        record_texts(span, rest, answer.tail)
     last.told = before + len(rest)
     end = settled(last, answer, "")
     span.set_attribute(sc.LLM_STREAM_END, end)

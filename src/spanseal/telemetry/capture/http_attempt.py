@@ -173,7 +173,7 @@ class HttpAttempt:
 
 def _only_comments(data: bytes) -> bool:
     """Blank lines and comments of an event stream, by which servers keep a connection alive: nothing was told yet."""
-    return all(not line or line.startswith(b":") for line in data.splitlines())
+    return bool(data) and all(not line or line.startswith(b":") for line in data.splitlines())
 
 
 def _loop_is_ending() -> bool:
