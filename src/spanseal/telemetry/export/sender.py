@@ -196,12 +196,16 @@ class Sender:
         self._made_room(max(0, spool_files.bytes_in(self._folder) - own))
 
     def _ship_all(self) -> None:
+        """Everything that is there now; what comes meanwhile is for the next round, so that each has its turn."""
         for segment in list(self._segments):
-            while lines := segment.lines(BATCH_BYTES):
+            left = segment.size - segment.sent
+            while left > 0 and (lines := segment.lines(BATCH_BYTES)):
                 if self.stopping:
                     return
                 self._deliver(lines)
-                segment.advance(sum(map(len, lines)))
+                count = sum(map(len, lines))
+                segment.advance(count)
+                left -= count
                 self._settled += len(lines) if segment.own else 0
                 self._made_room(None)
             self._finish(segment)

@@ -7,8 +7,9 @@ is in the end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
-from typing import Any, Final
+import math
+from collections.abc import Mapping, Sequence, Sized
+from typing import Any, Final, cast
 
 import orjson
 from opentelemetry import trace
@@ -41,11 +42,12 @@ def start_line(encoder: LineEncoder, span: ReadableSpan, stamps: Stamps) -> byte
     if span.name in _ENDED_AT_ONCE:
         return None
     found = span.attributes or _NO_ATTRIBUTES
+    whole = bool(span.links)
     for value in found.values():
         if isinstance(value, Sized) and len(value) > MOST_CHARACTERS:
-            span = _without_large(span, found)
-            break
-    if span.links:
+            return encoder.line(_without_large(span, found), stamps)
+        whole = whole or _beyond_json(value)
+    if whole:
         return encoder.line(span, stamps)
     try:
         return encoder.framed(span, _brief(span, stamps))
@@ -67,6 +69,12 @@ def opened(line: bytes, end: int) -> bytes:
     span["endTimeUnixNano"] = str(max(end, int(span["startTimeUnixNano"])))
     span.setdefault("attributes", []).append({"key": semconv.OPEN, "value": {"boolValue": True}})
     return orjson.dumps(document) + b"\n"
+
+
+def _beyond_json(value: Any) -> bool:
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return isinstance(value, tuple | list) and any(map(_beyond_json, cast("Sequence[Any]", value)))
 
 
 def _brief(span: ReadableSpan, stamps: Stamps) -> dict[str, Any]:

@@ -25,10 +25,12 @@ DIRECTOR = r"""
 import os, random, signal, sys, threading, time
 from pathlib import Path
 from opentelemetry import trace
-from spanseal.telemetry.configure import configure
+from spanseal.telemetry.configure import configure, flush
+from spanseal.telemetry.export import sender, spool
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer
 
+sender._GATHER, spool.SEGMENT_BYTES = 0.005, 20_000  # so much happens in a short life
 target, acks, kills, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 dice = random.Random(seed)
 
@@ -58,6 +60,8 @@ def load(name, rounds=10**9):
                 ack(b"E", span)
         ack(b"E", root)
         time.sleep(dice.random() * 0.003)
+        if dice.random() < 0.1:
+            flush(0.05)  # so that files are removed while others are written
 
 def victim(way, lifetime):
     if way == "exit":
@@ -75,7 +79,7 @@ def victim(way, lifetime):
 
 def start():
     way = dice.choice(["kill", "kill", "term", "exit", "fork"])
-    lifetime = dice.random() ** 2 * 0.4
+    lifetime = dice.random() ** 2 * 0.7
     pid = os.fork()
     if pid == 0:
         dice.seed(f"{seed} {os.getpid()}")
@@ -108,10 +112,12 @@ from spanseal.telemetry.configure import configure, shutdown
 configure("last", export=sys.argv[1])
 until = time.monotonic() + float(sys.argv[3])
 spool = Path(sys.argv[2])
-while any(p.name.startswith("spans-") for p in spool.rglob("*")) and time.monotonic() < until:
+def remains():
+    return [p.name for p in spool.rglob("*") if p.name.startswith((".started-", "spans-"))]
+while remains() and time.monotonic() < until:
     time.sleep(0.02)
 shutdown()
-left = [p.name for p in spool.rglob("*") if p.name.startswith((".started-", "spans-"))]
+left = remains()
 assert sys.argv[1] == sys.argv[2] or not left, left
 """
 
