@@ -7,12 +7,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from tests.unit.agent.support import broken, multiply
+from tests.unit.conformance.wire import (
+    TOOL,
+    USER,
+    answer,
+    chat,
+    client,
+    refused,
+    responses,
+    rich_chat,
+    rich_responses,
+    streamed,
+)
 from tests.unit.telemetry.seams import bodies
 from tests.unit.telemetry.wire_world import Answer, bare_client, whole
 
@@ -31,11 +42,6 @@ from spanseal.verification.check import VerificationCheck, VerificationResult
 from spanseal.verification.checks.not_empty import NotEmptyCheck
 from spanseal.verification.pipeline import VerificationPipeline
 
-USER: list[Any] = [{"role": "user", "content": "hi"}]
-TOOL: dict[str, Any] = {
-    "type": "function",
-    "function": {"name": "add", "description": "Adds.", "parameters": {"type": "object", "properties": {}}},
-}
 MODEL: Final = frozenset({"gen_ai.request.model", "server.port"})
 
 
@@ -46,86 +52,6 @@ class Scenario:
     name: str
     make: Callable[[], object]
     holds: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-
-
-def client(kind: str, *answers: Answer) -> Any:
-    """An instrumented client whose server answers so."""
-    return instrument(bare_client(kind, answers, []))
-
-
-def _answer(path: str, *, stream: bool = False, **changed: Any) -> Answer:
-    plain, events = bodies.ANSWERS[path]
-    form = "application/x-ndjson" if path.startswith("/api") else "text/event-stream"
-    if stream:
-        return Answer(pieces=events.splitlines(keepends=True), headers={"content-type": form})
-    return Answer(body={**json.loads(plain), **changed})
-
-
-def _chat(**more: Any) -> object:
-    usage = {
-        "prompt_tokens": 9, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4},
-        "completion_tokens_details": {"reasoning_tokens": 2},
-    }
-    told: dict[str, Any] = {"service_tier": "default", "system_fingerprint": "fp", "usage": usage}
-    call = {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{\"a\": 1}"}}
-    message = {"role": "assistant", "content": None, "reasoning_content": "so", "tool_calls": [call]}
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    made = client("openai", _answer("/chat/completions", choices=[choice, {**choice, "index": 1}], **told))
-    return made.chat.completions.create(model="m", messages=more.pop("messages", USER), **more)
-
-
-def _rich_chat() -> object:
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
-    far = {"type": "image_url", "image_url": {"url": "https://pictures.test/a.png"}}
-    messages = [
-        {"role": "system", "content": "be brief"},
-        {"role": "user", "content": [{"type": "text", "text": "what?"}, picture, far], "name": "ann"},
-        {"role": "assistant", "content": None, "tool_calls": [
-            {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{}"}}]},
-        {"role": "tool", "tool_call_id": "c", "content": "3"},
-    ]
-    return _chat(
-        messages=messages, tools=[TOOL], temperature=0.5, top_p=1.0, max_tokens=9, stop=["END"], seed=3, n=2,
-        frequency_penalty=0.1, presence_penalty=0.2, reasoning_effort="low", service_tier="flex",
-        response_format={"type": "json_object"}, extra_body={"top_k": 7},
-    )
-
-
-def _streamed(kind: str, ask: Callable[[Any], Any], path: str) -> Callable[[], object]:
-    def make() -> object:
-        return list(ask(client(kind, _answer(path, stream=True))))
-
-    return make
-
-
-def _refused(kind: str, ask: Callable[[Any], Any], answer: Answer) -> Callable[[], object]:
-    def make() -> object:
-        try:
-            return ask(client(kind, answer))
-        except Exception as error:
-            return error
-
-    return make
-
-
-def _responses(**more: Any) -> object:
-    answer = _answer("/responses", service_tier="default", **more.pop("answer", {}))
-    return client("openai", answer).responses.create(model="m", input="hi", **more)
-
-
-def _rich_responses() -> object:
-    return _responses(
-        instructions="be brief", previous_response_id="r0", max_output_tokens=9, temperature=0.5, top_p=1,
-        reasoning={"effort": "low"}, service_tier="flex", text={"format": {"type": "json_object"}},
-        tools=[{"type": "function", "name": "add", "parameters": {"type": "object", "properties": {}}, "strict": True},
-               {"type": "web_search"}],
-        prompt={"id": "pr", "version": "2"}, conversation="conv_1",
-        answer={"output": [
-            {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "so"}]},
-            {"type": "function_call", "id": "f", "call_id": "c", "name": "add", "arguments": "{}"},
-            {"type": "compaction", "id": "cp", "encrypted_content": "x"},
-        ], "conversation": {"id": "conv_1"}},
-    )
 
 
 class Warns(VerificationCheck):
@@ -168,8 +94,8 @@ def _cancelled() -> None:
 
     async def read() -> None:
         pieces = bodies.ANSWERS["/chat/completions"][1].splitlines(keepends=True)[:2]
-        answer = Answer(pieces=pieces, headers={"content-type": "text/event-stream"}, stall=True)
-        made = instrument(bare_client("openai", [answer], [], asynchronous=True))
+        stalls = Answer(pieces=pieces, headers={"content-type": "text/event-stream"}, stall=True)
+        made = instrument(bare_client("openai", [stalls], [], asynchronous=True))
         async for _ in await made.chat.completions.create(model="m", messages=USER, stream=True):
             pass
 
@@ -196,7 +122,7 @@ def _large_value() -> object:
     """A value over the size policy lies in spans of its own."""
     before = activate(replace(active(), max_value_bytes=1024))
     try:
-        return _chat(messages=[{"role": "user", "content": "x" * 5000}])
+        return chat(messages=[{"role": "user", "content": "x" * 5000}])
     finally:
         activate(before)
 
@@ -239,38 +165,38 @@ _OPTIONS: dict[str, Any] = {
     "frequency_penalty": 0.1, "presence_penalty": 0.2,
 }
 SCENARIOS: Final = (
-    Scenario("chat", lambda: _chat(), _with(_OPENAI, "openai.response.service_tier")),
-    Scenario("chat, everything asked", _rich_chat, _with(_OPENAI, *_ASKED)),
+    Scenario("chat", lambda: chat(), _with(_OPENAI, "openai.response.service_tier")),
+    Scenario("chat, everything asked", rich_chat, _with(_OPENAI, *_ASKED)),
     Scenario(
-        "chat, streamed", _streamed("openai", _ask_stream, "/chat/completions"), _with(_OPENAI, "gen_ai.request.stream")
+        "chat, streamed", streamed("openai", _ask_stream, "/chat/completions"), _with(_OPENAI, "gen_ai.request.stream")
     ),
     Scenario("chat, cancelled", _cancelled, _with(_OPENAI, "gen_ai.request.stream")),
     Scenario("large value", _large_value, _with(_OPENAI, "openai.response.service_tier")),
     Scenario("foreign agent", _foreign_agent),
-    Scenario("chat, refused", _refused("openai", _ask_chat, Answer(status=429, body={"error": {}})), _with(_OPENAI)),
-    Scenario("chat, no server", _refused("openai", _ask_chat, Answer(refuse=OSError("no route"))), _with(_OPENAI)),
-    Scenario("responses", _responses, _with(_OPENAI, "openai.response.service_tier")),
-    Scenario("responses, everything asked", _rich_responses, _with(_OPENAI, *_RESPONSES)),
+    Scenario("chat, refused", refused("openai", _ask_chat, Answer(status=429, body={"error": {}})), _with(_OPENAI)),
+    Scenario("chat, no server", refused("openai", _ask_chat, Answer(refuse=OSError("no route"))), _with(_OPENAI)),
+    Scenario("responses", responses, _with(_OPENAI, "openai.response.service_tier")),
+    Scenario("responses, everything asked", rich_responses, _with(_OPENAI, *_RESPONSES)),
     Scenario(
         "responses, streamed",
-        _streamed("openai", lambda made: made.responses.create(model="m", input="hi", stream=True), "/responses"),
+        streamed("openai", lambda made: made.responses.create(model="m", input="hi", stream=True), "/responses"),
         _with(_OPENAI, "gen_ai.request.stream"),
     ),
     Scenario(
         "embeddings",
-        lambda: client("openai", _answer("/v1/embeddings")).embeddings.create(model="m", input="a", dimensions=2),
+        lambda: client("openai", answer("/v1/embeddings")).embeddings.create(model="m", input="a", dimensions=2),
         _with("embeddings"),
     ),
     Scenario(
         "embeddings, refused",
-        _refused("openai", lambda made: made.embeddings.create(model="m", input="a"), Answer(status=500, body={})),
+        refused("openai", lambda made: made.embeddings.create(model="m", input="a"), Answer(status=500, body={})),
         _with("embeddings"),
     ),
     Scenario("ollama chat", lambda: client("ollama", whole("ollama", prompt_eval_count=3, eval_count=2)).chat(
         "m", USER, options=_OPTIONS, format="json", tools=[TOOL], think="low"
     ), _with(_OLLAMA, "gen_ai.output.type", "gen_ai.request.seed", "gen_ai.request.top_k")),
     Scenario(
-        "ollama chat, streamed", _streamed("ollama", lambda made: made.chat("m", USER, stream=True), "/api/chat"),
+        "ollama chat, streamed", streamed("ollama", lambda made: made.chat("m", USER, stream=True), "/api/chat"),
         _with(_OLLAMA, "gen_ai.request.stream"),
     ),
     Scenario(
@@ -281,7 +207,7 @@ SCENARIOS: Final = (
         _with(_OLLAMA, "gen_ai.request.seed", "gen_ai.request.top_k"),
     ),
     Scenario(
-        "ollama embed", lambda: client("ollama", _answer("/api/embed")).embed("m", "a", dimensions=2),
+        "ollama embed", lambda: client("ollama", answer("/api/embed")).embed("m", "a", dimensions=2),
         _with("embeddings"),
     ),
     Scenario("agent", _whole_run, {

@@ -14,7 +14,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 from tests.unit.conformance.conventions import EVENTS, SEVERITIES, SPANS
 from tests.unit.conformance.judge import judge_attributes, kind_of, plain
-from tests.unit.conformance.produce import SCENARIOS, client, produced
+from tests.unit.conformance.produce import SCENARIOS, produced
+from tests.unit.conformance.wire import client
 from tests.unit.telemetry.wire_world import whole
 
 from spanseal.telemetry.active import Capture, activate, active
