@@ -25,6 +25,7 @@ _HOMES = {
     "spanseal.control.action": ("Action", "FinalAnswer", "ModelAnswer", "ModelCall", "Seam", "ToolAnswer", "ToolUse"),
     "spanseal.control.plane": ("ControlPlane",),
     "spanseal.control.policies.max_steps": ("MaxStepsPolicy",),
+    "spanseal.control.policies.spool_health": ("SpoolHealthPolicy",),
     "spanseal.control.policies.token_budget": ("TokenBudgetPolicy",),
     "spanseal.control.policies.tool_allow_list": ("ToolAllowListPolicy",),
     "spanseal.control.policies.tool_first": ("ToolFirstPolicy",),
@@ -37,7 +38,7 @@ _HOMES = {
     ),
     "spanseal.genai.state": ("AgentState", "ToolOutcome"),
     "spanseal.replay.reader": ("RecordedCall", "RunReader", "replay_llm_calls"),
-    "spanseal.telemetry.configure": ("configure", "flush", "shutdown"),
+    "spanseal.telemetry.configure": ("configure", "flush", "health", "shutdown"),
     "spanseal.telemetry.instrument": ("instrument", "uninstrument"),
     "spanseal.telemetry.run_context": ("bind",),
     "spanseal.telemetry.run_span": ("RunSpan", "run_span"),
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from spanseal.control.action import Action, FinalAnswer, ModelAnswer, ModelCall, Seam, ToolAnswer, ToolUse
     from spanseal.control.plane import ControlPlane
     from spanseal.control.policies.max_steps import MaxStepsPolicy
+    from spanseal.control.policies.spool_health import SpoolHealthPolicy
     from spanseal.control.policies.token_budget import TokenBudgetPolicy
     from spanseal.control.policies.tool_allow_list import ToolAllowListPolicy
     from spanseal.control.policies.tool_first import ToolFirstPolicy
@@ -75,7 +77,7 @@ if TYPE_CHECKING:
     from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolCall, ToolResult, ToolSpec, Usage
     from spanseal.genai.state import AgentState, ToolOutcome
     from spanseal.replay.reader import RecordedCall, RunReader, replay_llm_calls
-    from spanseal.telemetry.configure import configure, flush, shutdown
+    from spanseal.telemetry.configure import configure, flush, health, shutdown
     from spanseal.telemetry.instrument import instrument, uninstrument
     from spanseal.telemetry.run_context import bind
     from spanseal.telemetry.run_span import RunSpan, run_span
@@ -94,13 +96,13 @@ __all__ = [  # noqa: RUF022 - in the order of the modules above, not of the alph
     "LLMAdapter", "create_adapter", "OllamaAdapter", "OpenAIAdapter",
     "VerifiableAgent", "RunResult", "AuditStore",
     "Action", "FinalAnswer", "ModelAnswer", "ModelCall", "Seam", "ToolAnswer", "ToolUse",
-    "ControlPlane", "MaxStepsPolicy", "TokenBudgetPolicy", "ToolAllowListPolicy", "ToolFirstPolicy",
+    "ControlPlane", "MaxStepsPolicy", "SpoolHealthPolicy", "TokenBudgetPolicy", "ToolAllowListPolicy", "ToolFirstPolicy",
     "ControlDecision", "ControlPolicy", "ControlResult",
     "Effects", "SpansealError",
     "ChatModel", "ChatRequest", "Chunk", "LLMResponse", "Message", "ToolCall", "ToolResult", "ToolSpec", "Usage",
     "AgentState", "ToolOutcome",
     "RecordedCall", "RunReader", "replay_llm_calls",
-    "configure", "flush", "shutdown", "instrument", "uninstrument", "bind", "RunSpan", "run_span",
+    "configure", "flush", "health", "shutdown", "instrument", "uninstrument", "bind", "RunSpan", "run_span",
     "Tool", "tool", "current_call",
     "VerificationCheck", "VerificationReport", "VerificationResult", "VerificationPipeline",
     "CompleteCheck", "ForbiddenPhraseCheck", "JSONSchemaCheck", "MaxLengthCheck", "NotEmptyCheck", "ValidJSONCheck",

@@ -71,11 +71,12 @@ def test_every_line_works_as_printed(folder: Path, environment: dict[str, str]) 
     assert run([sys.executable, "-c", rules + RULES_ASKED], folder, environment).split() == ["False", "escalate"]
     run([sys.executable, "-c", client], folder, environment)
     lines = [line[2:] for block in blocks("console") for line in block.splitlines() if line.startswith("$ spanseal")]
-    assert len(lines) == 5
+    assert len(lines) == 6
     said = [run(line, folder, environment) for line in lines]
     assert "ok" in said[2]
     assert "calculator" in said[3]
     assert '"run_id"' in said[4]
+    assert "route-works" in said[5]
     assert "->" in run([sys.executable, "-c", replay], folder, environment)
     serve(blocks("sh")[0], folder, environment)
 
