@@ -241,7 +241,7 @@ class Journal:
                 self._new_names = self._starts_to_sync = self._ends_to_sync = False
             try:
                 for fd in fds:
-                    os.fdatasync(fd)
+                    os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)
                 if names:
                     _sync_folder(self._folder)
             except OSError:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import email.utils
 import http.client
+import importlib
 import io
 import json
 import socket
@@ -23,6 +24,7 @@ from email.message import Message
 from typing import Any, Final, Literal, cast
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
+importlib.import_module("encodings.idna")  # the first connection would, and hold the interpreter for that long
 _MOST_ANSWER: Final = 1 << 20
 _GZIP_PIECE: Final = 1 << 18
 

@@ -28,7 +28,7 @@ from spanseal.telemetry.export.otlp_http import Answer, OtlpHttp
 from spanseal.telemetry.export.segment import Source
 from spanseal.telemetry.export.sink import Complaints
 
-BATCH_BYTES: Final = 1024 * 1024
+BATCH_BYTES: Final = 512 * 1024
 _GATHER: Final = 0.2  # seconds that a wake-up waits for company
 _LOOK_ROUND: Final = 30.0  # seconds between searches for orphans
 _LONGEST: Final = 30.0  # seconds between attempts, at most

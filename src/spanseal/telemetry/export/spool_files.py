@@ -85,8 +85,8 @@ def bytes_in(folder: Path) -> int:
     total = 0
     for place in (folder, folder / "rejected"):
         try:
-            entries = [entry for entry in os.scandir(place) if entry.name.endswith(".jsonl")]
-            total += sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
+            entries = [entry.path for entry in os.scandir(place) if entry.name.endswith(".jsonl")]
+            total += sum(Path(path).lstat().st_size for path in entries)  # an entry's own stat() keeps the interpreter
         except OSError:
             continue
     return total
