@@ -1,6 +1,7 @@
 """Tests a route with a span of its own, ``spanseal.probe``: posted to a URL, or a file written, synced, removed.
 
-A spool is not touched, and nothing that waits in one is sent. May import telemetry's export.
+A spool is not touched, and nothing that waits in one is sent. The probe goes the way that spans of
+this process would: same headers, certificates, compression. May import telemetry's export and plan.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from spanseal import __version__
 from spanseal.doctor.finding import Finding
 from spanseal.doctor.process import Process
 from spanseal.genai import semconv
-from spanseal.settings import sealer_token
 from spanseal.telemetry.export.encode import LineEncoder, batch
-from spanseal.telemetry.export.otlp_http import OtlpHttp, without_secrets
+from spanseal.telemetry.export.otlp_http import without_secrets
+from spanseal.telemetry.plan import route_of
 
 _REMEDIES = {
     "later": "start the server, or correct the URL; spans are kept in the spool until it answers",
@@ -42,12 +43,7 @@ def probe(process: Process) -> Finding:
 
 
 def _post(url: str, process: Process) -> Finding:
-    settings = process.settings
-    headers = dict(settings.headers)
-    token = sealer_token()
-    if token and process.plan.asked_for_export and "authorization" not in headers:
-        headers["authorization"] = f"Bearer {token}"
-    http = OtlpHttp(url, headers, settings.timeout, settings.certificate)
+    http = route_of(url, process.plan, process.settings).connection()
     span = _span()
     started = time.perf_counter()
     answer = http.post(batch([LineEncoder().line(span, {})]))

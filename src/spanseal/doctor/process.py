@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace import SpanLimits
 from opentelemetry.sdk.trace.sampling import Sampler
 
 from spanseal.doctor.finding import Finding
-from spanseal.settings import Settings, load_settings, sealer_token, state_dir
-from spanseal.telemetry.plan import Plan, checked, planned
+from spanseal.settings import Settings, load_settings, state_dir
+from spanseal.telemetry.plan import Plan, checked, headers_of, planned
 from spanseal.telemetry.providers import OwnProvider
 
 _LENGTHS = ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT")
@@ -93,9 +93,8 @@ class Process:
                           "https:// and SPANSEAL_TOKEN")
 
     def _authentication(self) -> str:
-        found = [name for name, _ in self.settings.headers]
-        if sealer_token():
-            found.append("SPANSEAL_TOKEN")
+        own = dict(self.settings.headers)
+        found = [name if name in own else "SPANSEAL_TOKEN" for name in headers_of(self.plan, self.settings)]
         if self.settings.client_certificate:
             found.append("client certificate")
         return ", ".join(found) or "none"

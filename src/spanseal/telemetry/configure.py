@@ -18,15 +18,14 @@ from opentelemetry.instrumentation.threading import (  # pyright: ignore[reportM
 
 from spanseal.effects import Effects
 from spanseal.errors import UsageError
-from spanseal.settings import Durability, Settings, load_settings, sealer_token, state_dir
+from spanseal.settings import Durability, Settings, load_settings, state_dir
 from spanseal.telemetry.active import Active, Capture, History, activate, active
 from spanseal.telemetry.capture.open_calls import drain, end_all
 from spanseal.telemetry.export.folder import FolderExport
-from spanseal.telemetry.export.otlp_http import Route
 from spanseal.telemetry.export.sink import Health, Sink
 from spanseal.telemetry.export.spool import Keeping, Spool
 from spanseal.telemetry.ledger_processor import LedgerProcessor
-from spanseal.telemetry.plan import Asked, Plan, Redact, checked, planned
+from spanseal.telemetry.plan import Asked, Plan, Redact, checked, headers_of, planned, route_of
 from spanseal.telemetry.process_pools import carry, stop_carrying
 from spanseal.telemetry.providers import Installed, foreign_provider, install
 from spanseal.telemetry.signals.set_up import signals_for
@@ -207,7 +206,7 @@ def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Ef
     if settings.threads:
         carry_into_threads()
     _state.signals = signals = signals_for(
-        settings, effects, installed.provider, folder=plan.folder, url=plan.url, headers=_headers(plan, settings)
+        settings, effects, installed.provider, folder=plan.folder, url=plan.url, headers=headers_of(plan, settings)
     )
     activate(
         Active(
@@ -232,21 +231,9 @@ def _sinks(plan: Plan, settings: Settings) -> list[Sink]:
         return [FolderExport(plan.folder, plan.durability, settings.group_ms)]
     if plan.url is None:
         return []
-    route = Route(
-        plan.url, _headers(plan, settings), settings.timeout, settings.certificate, settings.client_certificate,
-        settings.client_key, settings.compression,
-    )  # fmt: skip
     keeping = Keeping(plan.durability, settings.group_ms, settings.spool_max_bytes, settings.spool_full)
     root = (settings.spool_dir or state_dir() / "spool").absolute()  # the process may change its folder
-    return [Spool(route, root, keeping)]
-
-
-def _headers(plan: Plan, settings: Settings) -> dict[str, str]:
-    headers = dict(settings.headers) if plan.url == settings.endpoint or not plan.asked_for_export else {}
-    token = sealer_token()
-    if token and plan.asked_for_export and "authorization" not in headers:
-        headers["authorization"] = f"Bearer {token}"
-    return headers
+    return [Spool(route_of(plan.url, plan, settings), root, keeping)]
 
 
 def _say_limits(installed: Installed) -> None:

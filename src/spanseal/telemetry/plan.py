@@ -1,7 +1,8 @@
-"""What :func:`spanseal.configure` was asked for, checked, and where spans go by that. Imports the settings and errors.
+"""What :func:`spanseal.configure` was asked for, checked, and where spans go by that.
 
 ``Asked`` are the arguments in a form that compares (a second identical call does nothing), ``Plan`` is what follows
-from arguments, variables and file together.
+from arguments, variables and file together, ``route_of`` the way to a server. May import the settings, errors, active,
+the redactor and ``export.otlp_http``.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from urllib.parse import urlsplit
 
 from spanseal.effects import Effects
 from spanseal.errors import SettingsError
-from spanseal.settings import Durability, Settings, redact_classes, traces_url
+from spanseal.settings import Durability, Settings, redact_classes, sealer_token, traces_url
 from spanseal.telemetry.active import Capture, History
 from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.export.otlp_http import Route
 
 Redact: TypeAlias = Sequence[str | Callable[[str], str]]
 _HOST_AND_PORT: Final = re.compile(r"[\w.-]+:[0-9]{1,5}(/.*)?")
@@ -109,6 +111,23 @@ def planned(asked: Asked, export: str | Path | None, settings: Settings) -> Plan
         durability=asked.durability or settings.durability,
         redactor=Redactor(classes, settings.redact_keys, custom),
     )
+
+
+def route_of(url: str, plan: Plan, settings: Settings) -> Route:
+    """The way to ``url``, a server that the plan names."""
+    return Route(
+        url, headers_of(plan, settings), settings.timeout, settings.certificate, settings.client_certificate,
+        settings.client_key, settings.compression,
+    )  # fmt: skip
+
+
+def headers_of(plan: Plan, settings: Settings) -> dict[str, str]:
+    """The headers for the plan's server: OpenTelemetry's own only if it is theirs, else our token."""
+    headers = dict(settings.headers) if plan.url == settings.endpoint or not plan.asked_for_export else {}
+    token = sealer_token()
+    if token and plan.asked_for_export and "authorization" not in headers:
+        headers["authorization"] = f"Bearer {token}"
+    return headers
 
 
 def _place(export: str | None, settings: Settings) -> tuple[Path | None, str | None, bool]:

@@ -36,7 +36,7 @@ class Wire:
 @pytest.fixture
 def server(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Wire:
     wire = Wire(getattr(request, "param", Answer("taken")))
-    monkeypatch.setattr("spanseal.doctor.probe.OtlpHttp", wire)
+    monkeypatch.setattr("spanseal.telemetry.export.otlp_http.OtlpHttp", wire)
     return wire
 
 
@@ -80,6 +80,20 @@ def test_a_url_is_probed_with_a_span_and_the_token(
     assert headers["authorization"] == "Bearer t0ken-never-shown"
     assert "t0ken-never-shown" not in json.dumps(said)
     assert said["facts"]["authentication"] == "SPANSEAL_TOKEN"
+
+
+def test_the_headers_of_one_server_do_not_go_to_another(
+    type_line: Typed, server: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://theirs.example:4318")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=theirs-only")
+    _, said, _ = document(type_line, "doctor http://c.example:4318")
+    assert "x-key" not in server.posted[-1][2]
+    assert said["facts"]["authentication"] == "none"
+    _, said, _ = document(type_line, "doctor")
+    assert server.posted[-1][0] == "http://theirs.example:4318/v1/traces"
+    assert server.posted[-1][2]["x-key"] == "theirs-only"
+    assert said["facts"]["authentication"] == "x-key"
 
 
 @pytest.mark.parametrize("verdict", ["later", "refused", "split", "partly"])
