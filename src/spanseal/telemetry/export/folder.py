@@ -93,7 +93,7 @@ class FolderExport:
 
     def health(self) -> Health:
         """Nothing is ever waiting in a folder."""
-        return Health(not self._refusing, 0, self._losses.total, 0, self.complaints.last)
+        return Health(not (self._refusing or self._journal.failing), 0, self._losses.total, 0, self.complaints.last)
 
     def after_fork(self) -> None:
         """The child writes a file of its own."""

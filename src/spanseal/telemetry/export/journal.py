@@ -60,6 +60,8 @@ class Journal:
         self._held = 0
         self.count = 0
         """Lines of ends that were written."""
+        self.failing = False
+        """Whether the disk refused to sync when it was asked last."""
         self._committer = Committer(self._sync_and_tell, self._group_seconds)
 
     @property
@@ -179,7 +181,7 @@ class Journal:
         if self._durability == "group":
             self._committer.dirty()
         elif self._durability == "sync":
-            self._sync_through(number)
+            self._sync_and_tell(number)
         elif self._intents is not None and self._intents.due:
             self._compact()
 
@@ -249,7 +251,7 @@ class Journal:
                 raise
             with self._lock:
                 self._unsynced = [segment for segment in self._unsynced if segment not in done]
-            self._synced = upto
+            self._synced, self.failing = upto, False
             if self._intents is not None and self._intents.due:
                 self._compact()
 
@@ -259,10 +261,12 @@ class Journal:
                 self._intents.compact(self._current.path.name, self._current.size)
                 self._starts_to_sync = self._new_names = True
 
-    def _sync_and_tell(self) -> None:
+    def _sync_and_tell(self, number: int | None = None) -> None:
+        """What is written is written: a disk that does not sync is told, and asked again with the next one."""
         try:
-            self._sync_through(self._written)
+            self._sync_through(self._written if number is None else number)
         except OSError as error:
+            self.failing = True
             self._trouble(error)
 
 

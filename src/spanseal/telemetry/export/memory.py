@@ -20,6 +20,7 @@ class Memory:
     """Lines in order of their coming, as the one source of the sender; the same calls as a journal's."""
 
     own = True
+    failing = False
 
     def __init__(self, added: Callable[[Source], None]) -> None:
         self._added = added

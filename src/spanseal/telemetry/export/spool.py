@@ -112,9 +112,12 @@ class Spool:
         counts = self.complaints.counts
         failed = self._keeping.when_full == "fail" and (self._losses.total > 0 or self._room.full)
         return Health(
-            not self._refusing and not failed, self._sender.backlog, self._losses.total + counts.get("dropped", 0),
-            counts.get("refused", 0), self.complaints.last,
-        )  # fmt: skip
+            not (self._refusing or self._store.failing or failed),
+            self._sender.backlog,
+            self._losses.total + counts.get("dropped", 0),
+            counts.get("refused", 0),
+            self.complaints.last,
+        )
 
     def after_fork(self) -> None:
         """The child starts its own files and its own sender."""
