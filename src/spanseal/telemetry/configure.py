@@ -74,8 +74,9 @@ def configure(
     then cost O(n) bytes instead of O(n²). ``config`` names a ``spanseal.toml``; none is ever looked for.
     ``durability`` says when an ended span is on disk: ``sync`` before its ``end()`` returns, ``group`` (the default)
     written before and synced within ``group_ms`` milliseconds after, ``off`` never (what goes to a URL then waits in
-    memory alone). ``redact`` lists what is masked before anything is recorded: classes (``secrets``, the default; ``email``, ``card``, ``iban``, ``all``, ``none``)
-    and functions from a text to the text without what must not be kept.
+    memory alone). ``redact`` lists what is masked before anything is recorded: classes (``secrets``, the default;
+    ``email``, ``card``, ``iban``, ``all``, ``none``) and functions from a text to the text without what must not be
+    kept.
 
     What spans measure (the conventions' metrics) and events (verdicts of checks, failed calls) go beside the spans: to
     ``/v1/metrics`` and ``/v1/logs`` of the same server, or into ``metrics-*.ndjson`` and ``logs-*.ndjson`` of the same
