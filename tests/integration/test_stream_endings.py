@@ -16,7 +16,7 @@ from tests.unit.telemetry.stream_ways import CHAT, Flow, Way
 from tests.unit.telemetry.wire_world import attributes_of
 
 from spanseal.genai import semconv as sc
-from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.streams import open_calls
 
 TOKENS: Final = 12
 LONG: Final = 400

@@ -13,7 +13,7 @@ from spanseal.adapters.own_span import OwnSpan
 from spanseal.errors import UsageError
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolSpec, conversation
 from spanseal.telemetry.active import active
-from spanseal.telemetry.capture.reader import Reader
+from spanseal.telemetry.capture.streams.reader import Reader
 
 _COUNTING = threading.Lock()
 _CLIENT_OPTIONS = frozenset({"stream", "extra_body", "extra_headers", "extra_query", "timeout", "max_retries"})

@@ -22,7 +22,7 @@ from spanseal.genai import openai_chat
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
 from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast
 from spanseal.telemetry.capture.call import noting
-from spanseal.telemetry.capture.openai_client import target_of
+from spanseal.telemetry.capture.clients.openai import target_of
 from spanseal.telemetry.instrument import instrument
 
 try:

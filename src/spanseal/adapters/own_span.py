@@ -13,8 +13,8 @@ from spanseal.genai import openai_chat
 from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.wire_json import dumps
 from spanseal.telemetry.capture.call import ModelCall, Target, begin, offering, reading_with
-from spanseal.telemetry.capture.http_attempt import HttpAttempt
-from spanseal.telemetry.capture.reader import Reader
+from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.streams.reader import Reader
 from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.guard import guarded
 

@@ -20,7 +20,7 @@ from spanseal.effects import Effects
 from spanseal.errors import UsageError
 from spanseal.settings import Durability, Settings, load_settings, state_dir
 from spanseal.telemetry.active import Active, Capture, History, activate, active
-from spanseal.telemetry.capture.open_calls import drain, end_all
+from spanseal.telemetry.capture.streams.open_calls import drain, end_all
 from spanseal.telemetry.export.folder import FolderExport
 from spanseal.telemetry.export.sink import Health, Sink
 from spanseal.telemetry.export.spool import Keeping, Spool

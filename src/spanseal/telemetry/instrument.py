@@ -1,6 +1,6 @@
 """``spanseal.instrument(client)``: an existing model client whose every model call becomes a span. Reversible.
 
-Only this module, its two seams (``capture.*_client``) and the zero-code entry touch other people's classes.
+Only this module, its two seams (``capture.clients``) and the zero-code entry touch other people's classes.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from spanseal.errors import UsageError
-from spanseal.telemetry.capture import ollama_client, openai_client
-from spanseal.telemetry.capture.class_swap import is_swapped, swap_back
+from spanseal.telemetry.capture.clients import ollama, openai
+from spanseal.telemetry.capture.clients.class_swap import is_swapped, swap_back
 
 _T = TypeVar("_T")
 
@@ -33,9 +33,9 @@ def instrument(client: _T) -> _T:
         return client
     kinds = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in client.__class__.__mro__}
     if kinds & {"openai.SyncAPIClient", "openai.AsyncAPIClient"}:
-        openai_client.swap_client(client, asynchronous="openai.AsyncAPIClient" in kinds)
+        openai.swap_client(client, asynchronous="openai.AsyncAPIClient" in kinds)
     elif kinds & {"ollama.Client", "ollama.AsyncClient"}:
-        ollama_client.swap_client(client, asynchronous="ollama.AsyncClient" in kinds)
+        ollama.swap_client(client, asynchronous="ollama.AsyncClient" in kinds)
     else:
         raise UsageError(
             f"instrument() knows openai.OpenAI, AsyncOpenAI, their Azure forms, ollama.Client and AsyncClient, "

@@ -20,7 +20,7 @@ from spanseal.genai.messages import ChatRequest, Usage
 from spanseal.genai.semconv_request import agent_request_attributes, agent_tool_definitions
 from spanseal.genai.semconv_usage import usage_attributes
 from spanseal.telemetry.active import Active, active
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run

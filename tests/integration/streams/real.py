@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from tests.unit.telemetry.stream_ways import Flow, Way, reading
 from tests.unit.telemetry.wire_world import recording
 
-from spanseal.telemetry.capture.open_calls import drain, end_all
+from spanseal.telemetry.capture.streams.open_calls import drain, end_all
 
 
 def bare(way: Way, url: str, *, timeout: float = 120.0) -> Any:

@@ -21,7 +21,7 @@ from spanseal.genai import semconv as sc
 from spanseal.genai.chat_model import ChatModel
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message
 from spanseal.records.replay_read import rebuild, recorded_response
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 
 
 class Echo(LLMAdapter):

@@ -31,7 +31,7 @@ from spanseal.adapters.openai import OpenAIAdapter
 from spanseal.errors import MalformedResponseError, ProviderUnavailableError, SpansealError, UsageError
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse, Message, ToolCall, ToolSpec
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 
 KEY = "key-that-nobody-may-see-0123456789"
 ODD: list[dict[str, Any]] = [{"field": {1, 2}}, {"temperature": float("nan")}, {"field": b"x"}]

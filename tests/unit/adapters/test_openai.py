@@ -25,7 +25,7 @@ from spanseal.genai import openai_chat
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import Chunk, LLMResponse, ToolSpec
 from spanseal.genai.wire_json import dumps, loads
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 
 
 def adapter(

@@ -13,7 +13,7 @@ from tests.unit.telemetry.wire_world import Answer, attributes_of, recording, st
 from spanseal.adapters.base import LLMAdapter
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
-from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.streams import open_calls
 
 
 class Spelling(LLMAdapter):

@@ -33,7 +33,7 @@ from spanseal.control.policies.max_steps import MaxStepsPolicy
 from spanseal.errors import ProviderUnavailableError
 from spanseal.genai.messages import LLMResponse, ToolCall, Usage
 from spanseal.telemetry.active import activate, active
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer

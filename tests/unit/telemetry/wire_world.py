@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from spanseal.telemetry.active import Active, Capture, activate
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 from spanseal.telemetry.instrument import instrument
 
 KINDS = ("openai", "ollama")

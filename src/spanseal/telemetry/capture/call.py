@@ -1,6 +1,6 @@
 """One model call, one span: begun when the client is called, ended once on every way out. Makes every chat span.
 
-Used by the instrumented clients (``*_client``) and by :class:`spanseal.adapters.base.LLMAdapter` for models
+Used by the instrumented clients (``clients``) and by :class:`spanseal.adapters.base.LLMAdapter` for models
 that no instrumented client calls. Nothing here raises into the application. May import genai and records and this
 folder; no model client.
 """
@@ -23,15 +23,15 @@ from opentelemetry.trace import Span, SpanKind
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat, wire_format
 from spanseal.telemetry.active import active
-from spanseal.telemetry.capture import open_calls
 from spanseal.telemetry.capture.call_record import error_type, record_end
 from spanseal.telemetry.capture.history import Told
-from spanseal.telemetry.capture.http_attempt import HttpAttempt
-from spanseal.telemetry.capture.once import Once
-from spanseal.telemetry.capture.pace import Pace
-from spanseal.telemetry.capture.reader import Reader
 from spanseal.telemetry.capture.request import record_request
 from spanseal.telemetry.capture.rest import Rest
+from spanseal.telemetry.capture.streams import open_calls
+from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.streams.once import Once
+from spanseal.telemetry.capture.streams.pace import Pace
+from spanseal.telemetry.capture.streams.reader import Reader
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import current_attempt, current_conversation
 from spanseal.telemetry.same_call import outer_call

@@ -1,4 +1,5 @@
-"""What a call's span says when it ends: the answer, how its reading ended, and what went wrong. May import response."""
+"""What a call's span says when it ends: the answer, how its reading ended, and what went wrong. May import
+response, streams, content."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from opentelemetry.trace import Span
 from spanseal.errors import text_of
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
-from spanseal.telemetry.capture.http_attempt import End, HttpAttempt
 from spanseal.telemetry.capture.response import Answer, read_answer, record_answer, record_texts
+from spanseal.telemetry.capture.streams.http_attempt import End, HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.redact import scrubbed
 from spanseal.telemetry.content.split_values import masked_texts

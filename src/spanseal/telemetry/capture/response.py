@@ -18,7 +18,7 @@ from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fa
 from spanseal.telemetry.active import active
 from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.capture.estimate import estimated_usage
-from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.digests import salted_digest
 from spanseal.telemetry.content.redact import without_keys

@@ -3,7 +3,7 @@
 The first span is with its readers already and cannot change. The second is named ``spanseal.stream.rest``, stands in
 the same trace as a child of the first, links to it, and holds the texts that came after those of the first, word for
 word, and how the reading ended at last; an event that the first had to cut is whole in the second. It is no model call:
-it has no operation, so nothing counts the call twice. May import the siblings below call.
+it has no operation, so nothing counts the call twice. May import call_record and streams.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from opentelemetry.trace import Link, Span, SpanKind
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
 from spanseal.telemetry.active import active
-from spanseal.telemetry.capture import open_calls
 from spanseal.telemetry.capture.call_record import record_rest
-from spanseal.telemetry.capture.http_attempt import HttpAttempt
-from spanseal.telemetry.capture.once import Once
-from spanseal.telemetry.capture.reader import Reader
+from spanseal.telemetry.capture.streams import open_calls
+from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.streams.once import Once
+from spanseal.telemetry.capture.streams.reader import Reader
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.tracing import tracer
 

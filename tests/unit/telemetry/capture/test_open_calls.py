@@ -13,8 +13,8 @@ from tests.unit.telemetry.wire_world import KINDS, attributes_of, bare_client, s
 
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.active import Active, activate
-from spanseal.telemetry.capture import open_calls
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams import open_calls
+from spanseal.telemetry.capture.streams.open_calls import drain
 from spanseal.telemetry.instrument import instrument
 
 

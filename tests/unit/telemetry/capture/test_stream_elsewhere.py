@@ -17,7 +17,7 @@ from tests.unit.telemetry.wire_world import World, bare_client, stream, whole
 
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.active import Active, activate
-from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.streams import open_calls
 from spanseal.telemetry.instrument import instrument
 
 BLOCKING = [way for way in CHAT if not way.asynchronous]

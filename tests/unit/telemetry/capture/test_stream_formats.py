@@ -14,7 +14,7 @@ from tests.unit.telemetry.stream_ways import OTHER, Flow, Way, flowing
 from tests.unit.telemetry.wire_world import Answer, attributes_of, event, line
 
 from spanseal.genai import semconv as sc
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 
 ENDS: Final = ["to the end", "closed", "dropped", "cut", "error"]
 

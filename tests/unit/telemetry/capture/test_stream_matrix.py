@@ -16,7 +16,7 @@ from tests.unit.telemetry.wire_world import World, attributes_of, stream
 
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.active import activate, active
-from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.streams import open_calls
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tests.unit.telemetry.wire_world import World, attributes_of, bare_client, s
 
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.active import activate, active
-from spanseal.telemetry.capture import open_calls
+from spanseal.telemetry.capture.streams import open_calls
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.run_span import run_span
 from spanseal.testing.capture_spans import capture_spans

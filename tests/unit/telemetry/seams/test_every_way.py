@@ -13,7 +13,7 @@ from tests.unit.telemetry.seams.servers import transport
 from tests.unit.telemetry.wire_world import attributes_of, recording
 
 from spanseal.genai import semconv as sc
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 from spanseal.telemetry.instrument import instrument
 
 either = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])

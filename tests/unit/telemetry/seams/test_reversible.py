@@ -12,7 +12,7 @@ from tests.unit.telemetry.seams.clients import made
 from tests.unit.telemetry.seams.programs import MESSAGES
 from tests.unit.telemetry.wire_world import recording
 
-from spanseal.telemetry.capture.open_calls import drain
+from spanseal.telemetry.capture.streams.open_calls import drain
 from spanseal.telemetry.instrument import instrument, uninstrument
 from spanseal.telemetry.instrumentor import SpansealInstrumentor
 

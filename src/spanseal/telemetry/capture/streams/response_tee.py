@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from typing import Any
 
-from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.guard import guarded
 
 

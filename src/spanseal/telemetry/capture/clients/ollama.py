@@ -2,8 +2,8 @@
 
 A streaming call sends nothing before its generator is read, maybe elsewhere, so what is known at the call travels in
 the request's ``extensions`` to the client's own HTTP client, whose class is swapped too; ``send()`` takes it out again
-and opens the call. The generators stay the client's own. May import the siblings; takes the classes from the client,
-imports no ollama.
+and opens the call. The generators stay the client's own. May import the siblings and capture; takes
+the classes from the client, imports no ollama.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from opentelemetry.context import Context
 from spanseal.genai import ollama_chat
 from spanseal.genai.wire import route
 from spanseal.telemetry.capture.call import ModelCall, Target, begin
-from spanseal.telemetry.capture.class_swap import is_swapped, swap
-from spanseal.telemetry.capture.http_attempt import HttpAttempt
-from spanseal.telemetry.capture.reader import Reader
+from spanseal.telemetry.capture.clients.class_swap import is_swapped, swap
+from spanseal.telemetry.capture.clients.sending import asend_once, body_of, is_librarys, port_of, send_once
+from spanseal.telemetry.capture.clients.under_way import enter, leave
 from spanseal.telemetry.capture.request import model_of
-from spanseal.telemetry.capture.sending import asend_once, body_of, is_librarys, port_of, send_once
-from spanseal.telemetry.capture.under_way import enter, leave
+from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.streams.reader import Reader
 from spanseal.telemetry.guard import guarded
 
 _CALLED: Final = "spanseal.called"

@@ -1,7 +1,7 @@
 """One HTTP attempt of a model call: collects the bytes as they come and knows how their reading ended.
 
 The tee (``response_tee``) reports to it; the call (``call``, or ``rest`` where the call's span has ended before) reads
-it. What a chunk costs does not depend on how many came before. May import guard, once and reader.
+it. What a chunk costs does not depend on how many came before. May import guard and the siblings.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Final, Literal, Protocol, TypeAlias
 
 from spanseal.effects import Clock
 from spanseal.genai import semconv as sc
-from spanseal.telemetry.capture.once import Once
-from spanseal.telemetry.capture.pace import Pace
-from spanseal.telemetry.capture.reader import Reader
+from spanseal.telemetry.capture.streams.once import Once
+from spanseal.telemetry.capture.streams.pace import Pace
+from spanseal.telemetry.capture.streams.reader import Reader
 from spanseal.telemetry.guard import guarded
 
 End: TypeAlias = Literal["complete", "partial", "failed", "abandoned", "held"]

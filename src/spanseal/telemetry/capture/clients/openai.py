@@ -3,7 +3,7 @@
 The client's class is swapped for a subclass of itself: ``request()`` is the logical call, retries included,
 ``_send_request()`` one attempt. Resources, ``with_options()``, raw and streaming responses and ``client.post`` all pass
 through the two. Which requests are model calls says ``genai.wire.route``; the rest passes untouched. May import the
-siblings; takes the client's class from the client, imports no openai.
+siblings and capture; takes the client's class from the client, imports no openai.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from spanseal.genai import openai_chat, semconv
 from spanseal.genai.wire import route
 from spanseal.genai.wire_json import loads_fast
 from spanseal.telemetry.capture.call import ModelCall, Target, begin
-from spanseal.telemetry.capture.class_swap import swap
-from spanseal.telemetry.capture.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.clients.class_swap import swap
+from spanseal.telemetry.capture.clients.sending import asend_once, body_of, is_librarys, port_of, send_once
+from spanseal.telemetry.capture.clients.under_way import current_call, enter, leave
 from spanseal.telemetry.capture.request import model_of
-from spanseal.telemetry.capture.sending import asend_once, body_of, is_librarys, port_of, send_once
-from spanseal.telemetry.capture.under_way import current_call, enter, leave
+from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.guard import guarded
 
 _SDK: Final = "openai._base_client"

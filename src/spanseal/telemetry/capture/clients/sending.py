@@ -2,7 +2,7 @@
 
 A body that the client would read inside ``send`` is read here instead, behind a tee, so that a body cut in the middle
 leaves what had come. Only where ``send`` is the HTTP library's own: a program's ``send`` may look at the body, or at
-``stream``, and finds both as ever. May import the siblings; no HTTP library.
+``stream``, and finds both as ever. May import streams; no HTTP library.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from spanseal.telemetry.capture.http_attempt import HttpAttempt
-from spanseal.telemetry.capture.response_tee import answered
+from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
+from spanseal.telemetry.capture.streams.response_tee import answered
 from spanseal.telemetry.guard import guarded
 
 _LIBRARIES: Final = frozenset({"httpx._client", "httpx2._client"})
