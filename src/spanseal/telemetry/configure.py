@@ -26,12 +26,12 @@ from spanseal.telemetry.export.sink import Health, Sink
 from spanseal.telemetry.export.spool import Keeping, Spool
 from spanseal.telemetry.ledger_processor import LedgerProcessor
 from spanseal.telemetry.plan import Asked, Plan, Redact, checked, headers_of, planned, route_of
-from spanseal.telemetry.process_pools import carry, stop_carrying
+from spanseal.telemetry.propagation.process_pools import carry, stop_carrying
+from spanseal.telemetry.propagation.thread_callbacks import carry_into_threads, stop_carrying_into_threads
 from spanseal.telemetry.providers import Installed, foreign_provider, install
 from spanseal.telemetry.signals.set_up import signals_for
 from spanseal.telemetry.signals.signals import Signals
 from spanseal.telemetry.span_limits import tell_limits
-from spanseal.telemetry.thread_callbacks import carry_into_threads, stop_carrying_into_threads
 
 _EXIT_SECONDS: Final = 5.0
 _WORKER_SECONDS: Final = 1.0  # a pool waits for its workers

@@ -36,9 +36,9 @@ from spanseal.telemetry.ledger_state import (
     run_of,
     with_run,
 )
+from spanseal.telemetry.propagation.trace_state import run_in
 from spanseal.telemetry.signals import signals
 from spanseal.telemetry.span_limits import whole
-from spanseal.telemetry.trace_state import run_in
 
 Key: TypeAlias = tuple[int, int]
 _NO_STAMPS: Final[dict[str, str | int | bool]] = {}

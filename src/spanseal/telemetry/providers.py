@@ -24,7 +24,7 @@ from opentelemetry.util.types import Attributes
 from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.settings import Settings
-from spanseal.telemetry.trace_state import current, trace_state_of
+from spanseal.telemetry.propagation.trace_state import current, trace_state_of
 
 _LIMITS: Final = {
     "max_span_attributes": ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", 4096),

@@ -15,9 +15,9 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
-from spanseal.telemetry.bound_generator import BoundAsyncGenerator, BoundGenerator, private_context
-from spanseal.telemetry.carried import Carried, Errand
 from spanseal.telemetry.ledger_state import RunContext, RunState, run_of
+from spanseal.telemetry.propagation.bound_generator import BoundAsyncGenerator, BoundGenerator, private_context
+from spanseal.telemetry.propagation.carried import Carried, Errand
 
 P = ParamSpec("P")
 R = TypeVar("R")

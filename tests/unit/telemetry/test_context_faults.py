@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from tests.unit.telemetry.carrying import carrying, span
 
-from spanseal.telemetry.carried import Carried, Errand
+from spanseal.telemetry.propagation.carried import Carried, Errand
 from spanseal.telemetry.run_context import bind
 from spanseal.telemetry.run_span import run_span
 
 INTERNAL = [
-    "carried.Carried.of",
-    "carried.Carried.now",
+    "propagation.carried.Carried.of",
+    "propagation.carried.Carried.now",
     "ledger_processor.known_run",
     "ledger_processor.remember",
     "ledger_processor.run_in",
@@ -24,9 +24,9 @@ INTERNAL = [
     "providers.trace_state_of",
     "run_context._Bound",
     "run_context.bind",
-    "thread_callbacks.bind",
-    "trace_state.run_in",
-    "trace_state.with_run_in",
+    "propagation.thread_callbacks.bind",
+    "propagation.trace_state.run_in",
+    "propagation.trace_state.with_run_in",
 ]
 
 

@@ -21,8 +21,8 @@ from spanseal.genai import semconv
 from spanseal.replay.reader import RunReader
 from spanseal.replay.run import Run
 from spanseal.telemetry.instrument import instrument
+from spanseal.telemetry.propagation.trace_state import KEY
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.trace_state import KEY
 from spanseal.telemetry.tracing import tracer
 from spanseal.testing import capture_spans
 

@@ -14,9 +14,9 @@ from multiprocessing.pool import Pool, ThreadPool
 from multiprocessing.process import BaseProcess
 from typing import Any, Final
 
-from spanseal.telemetry.carried import Carried, Errand, Luggage, configured_by
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.patches import Patches
+from spanseal.telemetry.propagation.carried import Carried, Errand, Luggage, configured_by
 from spanseal.telemetry.run_context import bound
 
 _BY_FUNCTION: Final = ("apply_async", "map", "map_async", "starmap", "starmap_async", "imap", "imap_unordered")
