@@ -5,14 +5,12 @@ span is written here directly (the tests hold both equal); resource and scope, w
 and are kept. Mended is what strict readers and the collector refuse: lone surrogates become U+FFFD, integers beyond 64
 bits become strings. Everything that a span carries is masked, whoever made it (what was masked before is known by its
 hash). The stamps are put on again, since the SDK drops the oldest attributes beyond its limit. May import sink, active,
-redactor and to_json.
+attribute_list and redactor.
 """
 
 from __future__ import annotations
 
-import base64
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, cast
 
 import orjson
@@ -24,8 +22,9 @@ from spanseal.genai import semconv
 from spanseal.genai.wire_json import as_list, as_map, is_list, is_map, mend_text
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.redactor import Redactor
-from spanseal.telemetry.content.to_json import INT64, nonfinite
+from spanseal.telemetry.export.attribute_list import AttributeList, each_text
 from spanseal.telemetry.export.sink import Stamps, nanoseconds
+from spanseal.telemetry.span_attributes import plain_attributes
 
 PREFIX: Final = b'{"resourceSpans":['
 SUFFIX: Final = b"]}\n"
@@ -37,18 +36,19 @@ class LineEncoder:
 
     def __init__(self) -> None:
         self._envelopes: dict[tuple[int, int], tuple[Any, Any, Redactor, bytes, bytes]] = {}
+        self._attributes = AttributeList(active().redactor)
 
-    def line(self, span: ReadableSpan, stamps: Stamps) -> bytes:
-        """One OTLP document with one span, ended by a newline."""
-        return self.framed(span, _span(span, stamps, active().redactor))
-
-    def framed(self, span: ReadableSpan, encoded: Mapping[str, Any]) -> bytes:
-        """A line of this span's resource and scope with ``encoded`` in the place of the span."""
-        before, after = self._envelope(span, active().redactor)
+    def line(self, span: ReadableSpan, stamps: Stamps, most: int = 0) -> bytes:
+        """One OTLP document with one span, ended by a newline; with ``most`` without attributes longer than that."""
+        redactor, writer = active().redactor, self._attributes
+        if writer.redactor is not redactor:
+            writer = self._attributes = AttributeList(redactor)
+        before, after = self._envelope(span, redactor)
+        encoded = _span(span, stamps, writer, most)
         try:
             return before + orjson.dumps(encoded) + after
         except (TypeError, ValueError):  # a lone surrogate somewhere
-            return before + orjson.dumps(_each_text(encoded, mend_text)) + after
+            return before + orjson.dumps(each_text(encoded, mend_text)) + after
 
     def _envelope(self, span: ReadableSpan, redactor: Redactor) -> tuple[bytes, bytes]:
         resource, scope = span.resource, span.instrumentation_scope
@@ -58,7 +58,7 @@ class LineEncoder:
             return kept[3], kept[4]
         document = cast("Any", encode_spans([span]).to_dict())
         document["resourceSpans"][0]["scopeSpans"][0]["spans"] = [_MARK]
-        masked = _each_text(_envelope_masked(document, redactor), mend_text)
+        masked = each_text(_envelope_masked(document, redactor), mend_text)
         before, after = orjson.dumps(masked).split(orjson.dumps(_MARK))
         if len(self._envelopes) > 256:
             self._envelopes.clear()
@@ -94,8 +94,8 @@ def _masked_json(key: str, value: Any, redactor: Redactor) -> Any:
     return [_masked_json(key, item, redactor) for item in value] if is_list(value) else value
 
 
-def _span(span: ReadableSpan, stamps: Stamps, redactor: Redactor) -> dict[str, Any]:
-    where = cast("SpanContext", span.get_span_context())
+def _span(span: ReadableSpan, stamps: Stamps, writer: AttributeList, most: int) -> dict[str, Any]:
+    where, redactor = cast("SpanContext", span.get_span_context()), writer.redactor
     out: dict[str, Any] = {"traceId": f"{where.trace_id:032x}", "spanId": f"{where.span_id:016x}"}
     if where.trace_state:
         out["traceState"] = ",".join(f"{key}={value}" for key, value in where.trace_state.items())
@@ -108,11 +108,13 @@ def _span(span: ReadableSpan, stamps: Stamps, redactor: Redactor) -> dict[str, A
     out["kind"] = span.kind.value + 1
     out["startTimeUnixNano"] = str(nanoseconds(span.start_time))
     out["endTimeUnixNano"] = str(nanoseconds(span.end_time))
-    _some(out, "attributes", _attributes(_stamped(masked_attributes(span, redactor), stamps)))
+    attributes = plain_attributes(span)
+    if attributes or stamps:
+        out["attributes"] = orjson.Fragment(writer.written(attributes, stamps, _clear(span), most))
     _some(out, "droppedAttributesCount", span.dropped_attributes)
-    _some(out, "events", [_event(event, redactor) for event in span.events])
+    _some(out, "events", [_event(event, writer) for event in span.events])
     _some(out, "droppedEventsCount", span.dropped_events)
-    _some(out, "links", [_link(link, redactor) for link in span.links])
+    _some(out, "links", [_link(link, writer) for link in span.links])
     _some(out, "droppedLinksCount", span.dropped_links)
     status: dict[str, Any] = {}
     _some(status, "message", redactor.text(span.status.description or ""))
@@ -121,76 +123,36 @@ def _span(span: ReadableSpan, stamps: Stamps, redactor: Redactor) -> dict[str, A
     return out
 
 
-def masked_attributes(span: ReadableSpan, redactor: Redactor) -> dict[str, Any]:
-    """The attributes masked; of our own spans not the ids and digests that we made."""
-    attributes = span.attributes or {}
-    masked = redactor.attributes(attributes)
+def _clear(span: ReadableSpan) -> Collection[str]:
+    """What is not masked: of our own spans the ids and digests that we made."""
     scope = span.instrumentation_scope
-    if scope is not None and scope.name == semconv.SCOPE_NAME:
-        for key in semconv.MACHINE_KEYS & attributes.keys():
-            masked[key] = attributes[key]
-    return masked
+    return semconv.MACHINE_KEYS if scope is not None and scope.name == semconv.SCOPE_NAME else ()
 
 
-def _stamped(attributes: Mapping[str, Any], stamps: Stamps) -> Mapping[str, Any]:
-    if all(attributes.get(key) == value for key, value in stamps.items()):
-        return attributes
-    return {**attributes, **stamps}
-
-
-def _event(event: Event, redactor: Redactor) -> dict[str, Any]:
+def _event(event: Event, writer: AttributeList) -> dict[str, Any]:
     out: dict[str, Any] = {"timeUnixNano": str(nanoseconds(event.timestamp))}
-    _some(out, "name", redactor.text(event.name))
-    _some(out, "attributes", _attributes(redactor.attributes(event.attributes or {})))
+    _some(out, "name", writer.redactor.text(event.name))
+    _told(out, event, writer)
     _some(out, "droppedAttributesCount", event.dropped_attributes)
     return out
 
 
-def _link(link: Link, redactor: Redactor) -> dict[str, Any]:
+def _link(link: Link, writer: AttributeList) -> dict[str, Any]:
     where = link.context
     out: dict[str, Any] = {"traceId": f"{where.trace_id:032x}", "spanId": f"{where.span_id:016x}"}
-    _some(out, "attributes", _attributes(redactor.attributes(link.attributes or {})))
+    _told(out, link, writer)
     _some(out, "droppedAttributesCount", link.dropped_attributes)
     out["flags"] = 768 if where.is_remote else 256
     return out
 
 
-def _attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": _value(value)} for key, value in attributes.items()]
+def _told(out: dict[str, Any], holder: Event | Link, writer: AttributeList) -> None:
+    attributes = plain_attributes(holder)
+    if attributes:
+        out["attributes"] = orjson.Fragment(writer.written(attributes))
 
 
 def _some(out: dict[str, Any], key: str, value: Any) -> None:
     """Proto3 JSON leaves out what is empty or zero."""
     if value:
         out[key] = value
-
-
-def _value(value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        return {"stringValue": value}
-    if isinstance(value, bool):
-        return {"boolValue": value}
-    if isinstance(value, int):
-        return {"intValue": str(int(value))} if value in INT64 else {"stringValue": str(int(value))}
-    if isinstance(value, float):
-        return {"doubleValue": value if math.isfinite(value) else nonfinite(value)}
-    if value is None:
-        return {}
-    if isinstance(value, bytes):
-        return {"bytesValue": base64.b64encode(value).decode()}
-    if isinstance(value, Mapping):
-        pairs = _attributes({str(key): item for key, item in cast("Mapping[Any, Any]", value).items()})
-        return {"kvlistValue": {"values": pairs} if pairs else {}}
-    items = [_value(item) for item in cast("Sequence[Any]", value)]
-    return {"arrayValue": {"values": items} if items else {}}
-
-
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """``value`` with every text in it changed."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {change(key): _each_text(item, change) for key, item in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_each_text(item, change) for item in cast("list[Any]", value)]
-    return value

@@ -37,7 +37,7 @@ class FolderExport:
         self.complaints = Complaints()
         self._encoder = LineEncoder()
         self._losses, self._telling = Losses(), threading.Lock()
-        self._lost_since_flush = self._refusing = False
+        self._lost_since_flush = self._refusing = self._starts_refused = False
         self._values = ValueFiles(folder, durability, group_ms / 1000, self._trouble)
         self._journal = Journal(folder, durability, group_ms / 1000, trouble=self._trouble)
         try:
@@ -55,7 +55,9 @@ class FolderExport:
             return
         try:
             self._journal.start(key_of(span), line)
+            self._starts_refused = False
         except OSError as error:
+            self._starts_refused = True
             self._trouble(error)
 
     def emit(self, span: ReadableSpan, stamps: Stamps) -> None:
@@ -72,8 +74,9 @@ class FolderExport:
             if isinstance(error, OSError):
                 return
             raise
-        self._refusing = False
-        self.complaints.over("folder", "spans can be written to %s again", self.folder)
+        self._refusing = self._starts_refused
+        if not self._refusing:
+            self.complaints.over("folder", "spans can be written to %s again", self.folder)
         self._tell_losses()
 
     def flush(self, timeout: float) -> bool:

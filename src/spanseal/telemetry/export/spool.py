@@ -66,7 +66,7 @@ class Spool:
         self._encoder = LineEncoder()
         self._losses = Losses()
         self._telling = threading.Lock()
-        self._lost_since_flush = self._refusing = self._closing = False
+        self._lost_since_flush = self._refusing = self._starts_refused = self._closing = False
         if not in_memory:
             self._name_folder()
         self._sender = self._new_sender()
@@ -80,7 +80,9 @@ class Spool:
             return
         try:
             self._store.start(key_of(span), line)
+            self._starts_refused = False
         except OSError as error:
+            self._starts_refused = True
             self._trouble(error)
 
     def emit(self, span: ReadableSpan, stamps: Stamps) -> None:
@@ -155,8 +157,9 @@ class Spool:
         except OSError as error:
             self._trouble(error)
             return (os_reason(error)) if error.errno not in _NO_ROOM else _FULL
-        self._refusing = False
-        self.complaints.over("spool", "spans can be kept in %s again", self.folder)
+        self._refusing = self._starts_refused
+        if not self._refusing:
+            self.complaints.over("spool", "spans can be kept in %s again", self.folder)
         if key is not None:
             self._tell_losses()
         return ""

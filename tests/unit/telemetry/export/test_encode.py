@@ -18,6 +18,8 @@ from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, SpanKind, S
 from opentelemetry.trace import set_span_in_context as in_context
 
 from spanseal.records.otlp import parse_line
+from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.export.attribute_list import AttributeList
 from spanseal.telemetry.export.encode import LineEncoder, batch
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -64,6 +66,28 @@ def test_every_span_says_what_the_official_encoder_says(
         json.loads(official)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
     )
     parse_line(ours.rstrip(b"\n"))
+
+
+def test_equal_values_of_different_types_stay_apart() -> None:
+    encoder, values = LineEncoder(), [1, True, 1.0, "1", (1, True), (True, 1), "1"]
+
+    def line(value: Any) -> bytes:
+        def build(tracer: Any) -> None:
+            tracer.start_span("s", attributes={"a": value}).end()
+
+        return encoder.line(finished(build)[0], {})
+
+    lines = [line(value) for value in values]
+    assert [repr(parse_line(line.rstrip(b"\n"))[0].attributes["a"]) for line in lines] == list(map(repr, values))
+
+
+def test_keys_that_are_masked_alike_are_one() -> None:
+    said = {"to ann@example.org": 1, "to bob@example.org": "b", "n": 2, "bearer abcdefghijkl": "x"}
+    writer = AttributeList(Redactor(("email",), ()))
+    found = orjson.loads(writer.written(said, {"s": 7}, clear={"n"}))
+    assert [pair["key"] for pair in found] == ["to [redacted:email:15]", "n", "bearer abcdefghijkl", "s"]
+    assert found[0]["value"] == {"stringValue": "b"}
+    assert orjson.loads(writer.written({**said, "long": "x" * 9}, most=8))[-1]["key"] == "bearer abcdefghijkl"
 
 
 def test_dropped_counts_are_told() -> None:
