@@ -6,12 +6,13 @@ import ast
 import importlib
 import inspect
 import logging
-import types
+import pkgutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spanseal import telemetry
 from spanseal.telemetry import ledger_processor as processor_module
 from spanseal.telemetry import ledger_state as state_module
 from spanseal.telemetry import metrics as metrics_module
@@ -20,6 +21,7 @@ from spanseal.telemetry.configure import configure, flush, shutdown
 from spanseal.telemetry.content import attributes as content_module
 from spanseal.telemetry.content import plain as plain_module
 from spanseal.telemetry.content import redactor as redactor_module
+from spanseal.telemetry.export import attribute_list as attribute_list_module
 from spanseal.telemetry.export import folder as folder_module
 from spanseal.telemetry.export import intents as intents_module
 from spanseal.telemetry.export import journal as journal_module
@@ -56,7 +58,7 @@ TARGETS: list[tuple[Any, str]] = [
     (content_module, "bounded"),
     (plain_module, "mend_text"),
     (redactor_module.Redactor, "text"),
-    (redactor_module.Redactor, "attributes"),
+    (attribute_list_module.AttributeList, "written"),
     (redactor_module.Redactor, "_suspicious"),
     (processor_module, "whole"),
 ]
@@ -112,6 +114,8 @@ def test_the_list_above_is_complete_for_the_ledger() -> None:
         "_reset",
         "size",
         "bases_of",  # asked by model calls only: test_capture_history
+        "run_around",  # asked by what goes to other processes: test_context_faults
+        "_close_rootless",  # where a foreign sampler drops the root: test_context_faults
     }
     listed = {name for owner, name in TARGETS if inspect.isclass(owner)} | reached_through
     for module in (processor_module, state_module):
@@ -123,7 +127,6 @@ def test_the_list_above_is_complete_for_the_ledger() -> None:
 
 
 def test_every_module_of_the_folder_can_be_imported_on_its_own() -> None:
-    folder = Path(inspect.getfile(processor_module)).parent
-    names = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
-    found = [importlib.import_module(f"spanseal.telemetry.{name}") for name in names]
-    assert all(isinstance(module, types.ModuleType) and module.__doc__ for module in found)
+    names = [found.name for found in pkgutil.walk_packages(telemetry.__path__, "spanseal.telemetry.")]
+    assert len(names) > 50
+    assert all(importlib.import_module(name).__doc__ for name in names)
