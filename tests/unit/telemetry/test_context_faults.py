@@ -8,6 +8,8 @@ from multiprocessing.pool import ThreadPool
 from typing import Any
 
 import pytest
+from opentelemetry import trace
+from opentelemetry.trace import NonRecordingSpan, NoOpTracer, SpanContext, TraceState
 from tests.unit.telemetry.carrying import carrying, span
 
 from spanseal.telemetry.propagation.carried import Carried, Errand
@@ -21,6 +23,7 @@ INTERNAL = [
     "ledger_processor.remember",
     "ledger_processor.run_in",
     "ledger_processor.LedgerProcessor._close_rootless",
+    "ledger_processor.LedgerProcessor.run_around",
     "providers.trace_state_of",
     "run_context._Bound",
     "run_context.bind",
@@ -28,6 +31,8 @@ INTERNAL = [
     "propagation.trace_state.run_in",
     "propagation.trace_state.with_run_in",
 ]
+
+ELSEWHERE = SpanContext(1, 2, is_remote=True, trace_state=TraceState([("spanseal", "a" * 32)]))
 
 
 class Own(threading.Thread):
@@ -43,14 +48,21 @@ class Own(threading.Thread):
 def test_a_fault_at_any_internal_call_changes_nothing_for_the_program(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    hits: list[str] = []
+
     def broken(*args: object, **kwargs: object) -> Any:
+        hits.append(name)
         raise RuntimeError("internal")
+
+    def taken(*args: object) -> Future[Any]:
+        return Future()
 
     def work(word: str) -> str:
         span(word)
         return word
 
     called: list[Any] = []
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", taken)
     with carrying(check=False):
         monkeypatch.setattr(f"spanseal.telemetry.{name}", broken)
         with ThreadPoolExecutor(1) as executor, ThreadPool(1) as pool, run_span("a"):
@@ -63,7 +75,14 @@ def test_a_fault_at_any_internal_call_changes_nothing_for_the_program(
             own.start()
             own.join()
             assert own.said == "own"
+            assert isinstance(ProcessPoolExecutor(1).submit(work, "elsewhere"), Future)
+        with trace.use_span(NonRecordingSpan(ELSEWHERE)):
+            span("for a caller on another host")
+        monkeypatch.setattr("spanseal.telemetry.run_span.tracer", NoOpTracer)  # a sampler drops the root
+        with run_span("b"):
+            span("of a run without root")
     assert len(called) == 2
+    assert hits, "the fault was never reached"
 
 
 def test_without_context_a_function_goes_to_another_process_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
