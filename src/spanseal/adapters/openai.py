@@ -20,7 +20,7 @@ from spanseal.adapters.stream_head import StreamHead
 from spanseal.errors import AuthenticationError, MalformedResponseError, ProviderError, UsageError
 from spanseal.genai import openai_chat
 from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
-from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast
+from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads_fast, loads_received
 from spanseal.telemetry.capture.call import noting
 from spanseal.telemetry.capture.clients.openai import target_of
 from spanseal.telemetry.instrument import instrument
@@ -241,9 +241,9 @@ def _exact(data: bytes) -> JsonObject:
     """Arguments and texts are strings on this wire, so the fast parser loses nothing that we read."""
     try:
         body = loads_fast(data)
-    except ValueError:  # a lone surrogate or a byte order mark, which the clients take; or no JSON at all
-        return loads(data)
-    return body if is_map(body) else loads(data)
+    except ValueError:  # a lone surrogate, a byte order mark or NaN, which the clients take; or no JSON at all
+        return loads_received(data)
+    return body if is_map(body) else loads_received(data)
 
 
 def _refuse(client: object, wanted: type, argument: str) -> None:

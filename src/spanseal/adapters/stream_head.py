@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
-from spanseal.genai.wire_json import JsonObject, as_map, loads
+from spanseal.genai.wire_json import JsonObject, as_map, loads_received
 
 _LIMIT: Final = 65_536
 
@@ -34,7 +34,7 @@ class StreamHead:
     def document(self) -> JsonObject:
         """The body, if it is one JSON object; empty otherwise."""
         try:
-            return as_map(loads(bytes(self._kept)))
+            return as_map(loads_received(bytes(self._kept)))
         except ValueError:
             return {}
 

@@ -24,6 +24,7 @@ from spanseal.genai.openai_chat_semconv import request_attributes as request_att
 from spanseal.genai.openai_chat_semconv import response_attributes as response_attributes
 from spanseal.genai.openai_chat_semconv import tool_definitions as tool_definitions
 from spanseal.genai.openai_chat_stream import StreamAssembler as StreamAssembler
+from spanseal.genai.sse import is_end
 from spanseal.genai.wire_json import JsonObject, as_list, as_map
 
 FORMAT: Final = "openai.chat"
@@ -44,7 +45,7 @@ def cut_short(texts: Sequence[str], body: Mapping[str, Any]) -> str:
     Either mark of an end will do, ``[DONE]`` or a finish reason: some servers send only one of them.
     """
     choices = as_list(body.get("choices"))
-    if "[DONE]" in texts or not choices or any(as_map(choice).get("finish_reason") for choice in choices):
+    if any(map(is_end, texts)) or not choices or any(as_map(choice).get("finish_reason") for choice in choices):
         return ""
     return "the stream ended before the model said that it had finished: look at the server's log"
 

@@ -11,6 +11,7 @@ Source: WHATWG HTML, server-sent events; only ``data`` fields are kept, as every
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _BREAK = re.compile(r"\r\n|\n|\r")
 
@@ -35,6 +36,24 @@ def decode_events(data: bytes) -> tuple[list[str], str]:
     if fields:
         rest = "\n".join(["data: " + field for field in fields] + ([rest] if rest else []))
     return events, rest
+
+
+def is_end(text: str) -> bool:
+    """Whether this event is the end mark of OpenAI's streams, as their clients see it: what follows is no answer.
+
+    >>> is_end("[DONE]"), is_end("[DONE] "), is_end("{}")
+    (True, True, False)
+    """
+    return text.startswith("[DONE]")
+
+
+def before_end(texts: Sequence[str]) -> Sequence[str]:
+    """The texts before the end mark; all of them where there is none.
+
+    >>> before_end(["{}", "[DONE]", "late"])
+    ['{}']
+    """
+    return next((texts[:number] for number, text in enumerate(texts) if is_end(text)), texts)
 
 
 def decode_lines(data: bytes) -> tuple[list[str], str]:

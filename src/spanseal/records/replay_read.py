@@ -16,8 +16,9 @@ from spanseal.genai import ollama_chat, ollama_embed, ollama_generate, openai_ch
 from spanseal.genai import semconv as sc
 from spanseal.genai.messages import ChatRequest, LLMResponse
 from spanseal.genai.semconv_messages import messages_from_semconv, request_from_semconv, response_from_semconv
+from spanseal.genai.sse import before_end
 from spanseal.genai.wire import wire_format
-from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list, loads, thaw
+from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list, loads, loads_received, thaw
 from spanseal.records.history_read import base_of
 from spanseal.records.large_values import mark_in, not_here
 from spanseal.records.replay_record import bytes_of, join, parse_params
@@ -105,7 +106,7 @@ def recorded_response(attributes: Mapping[str, Any]) -> LLMResponse | None:
         try:
             wire = wire_format(_format(attributes))
             if not recorded.chunks:
-                return wire.parse_response(loads(recorded.body))
+                return wire.parse_response(loads_received(recorded.body))
             return wire.parse_response(assembled(_format(attributes), recorded.chunks))
         except (ValueError, MalformedResponseError):
             pass
@@ -115,9 +116,9 @@ def recorded_response(attributes: Mapping[str, Any]) -> LLMResponse | None:
 def assembled(format_name: str, chunks: tuple[str, ...]) -> JsonObject:
     """The body that ordered chunk texts amount to; texts that are no JSON object are passed over."""
     stream = wire_format(format_name).StreamAssembler()
-    for text in chunks:
+    for text in before_end(chunks):
         try:
-            stream.feed(as_map(loads(text)))
+            stream.feed(as_map(loads_received(text)))
         except ValueError:
             continue
     return stream.body()

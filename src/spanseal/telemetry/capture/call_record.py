@@ -56,9 +56,12 @@ def record_rest(span: Span, wire: WireFormat, last: HttpAttempt, before: int, *,
 
 
 def settled(last: HttpAttempt, answer: Answer, fault: str) -> End:
-    """How the reading ended, with the answer's end mark taken into account: what comes after it is no answer."""
+    """How the reading ended, with the answer's end mark taken into account: what comes after it is no answer.
+
+    What the client could not read came before the mark, however much more had arrived by then.
+    """
     end = last.end or sc.STREAM_ABANDONED
-    if answer.finished:
+    if answer.finished and not last.refused:
         return sc.STREAM_COMPLETE
     if end == sc.STREAM_COMPLETE and fault:
         return sc.STREAM_FAILED

@@ -13,8 +13,9 @@ from typing import Any, Final
 from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
+from spanseal.genai.sse import before_end, is_end
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast, render
+from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads_fast, loads_received, render
 from spanseal.telemetry.active import active
 from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.capture.estimate import estimated_usage
@@ -26,7 +27,6 @@ from spanseal.telemetry.content.split_values import masked_texts, without_tokens
 
 _BIG: Final = re.compile(rb"\d{19}")
 """Where no number is that long, the fast parser is exact too."""
-_DONE: Final = "[DONE]"
 _LAST: Final = frozenset({"response.completed", "response.incomplete"})
 
 
@@ -113,7 +113,7 @@ def record_texts(span: Span, texts: Sequence[str], tail: bytes) -> None:
 def parsed(data: bytes | str) -> Any:
     """The JSON value; None for what is no JSON."""
     try:
-        return loads(data)
+        return loads_received(data)
     except ValueError:
         return None
 
@@ -136,16 +136,16 @@ def _is_stream(attempt: HttpAttempt, data: bytes) -> bool:
 
 
 def _finished(texts: Sequence[str]) -> bool:
-    if _DONE in texts[-2:]:
-        return True
-    last: JsonObject = as_map(parsed(texts[-1])) if texts else {}
-    return last.get("done") is True or last.get("type") in _LAST
+    if not texts or is_end(texts[-1]):
+        return bool(texts)
+    last = as_map(parsed(texts[-1]))
+    return last.get("done") is True or last.get("type") in _LAST or any(map(is_end, texts))
 
 
 def _assembled(wire: WireFormat, answer: Answer) -> JsonObject:
     stream = wire.StreamAssembler()
     exact = _BIG.search(answer.data or b"") is not None
-    for text in answer.texts or ():
+    for text in before_end(answer.texts or ()):
         stream.feed(as_map(parsed(text) if exact else _parsed_fast(text)))
     return stream.body()
 

@@ -25,7 +25,7 @@ dropped until the process ended or the watchdog came."""
 
 _READERS: Final = frozenset({"openai._streaming", "ollama._client"})
 """The modules that read a body for the program: an exception that passed through them is not the program's own."""
-_STOPS: Final = (KeyboardInterrupt, SystemExit)
+_ENDS: Final = (KeyboardInterrupt, SystemExit)
 
 
 class AttemptedCall(Protocol):
@@ -58,7 +58,7 @@ class HttpAttempt:
 
     ``reads`` counts the chunks, ``reading`` says that the program waits for one now. ``instead`` gives a body where no
     bytes pass (an adapter of the user's own). ``told`` is how many texts of the stream a span has told already.
-    ``pace`` hears when chunks come.
+    ``pace`` hears when chunks come. ``refused`` says that the client could not read what came.
     """
 
     def __init__(self, call: AttemptedCall, number: int, clock: Clock) -> None:
@@ -72,6 +72,7 @@ class HttpAttempt:
         self.error: BaseException | None = None
         self.reads = 0
         self.reading = False
+        self.refused = False
         self.instead: Callable[[], bytes] | None = None
         self.told = 0
         self.encoding = ""
@@ -121,8 +122,7 @@ class HttpAttempt:
         if isinstance(error, GeneratorExit):
             self._over(self._stopped())
             return
-        stopped = isinstance(error, _STOPS) or type(error).__name__ == "CancelledError"
-        self._over(sc.STREAM_PARTIAL if stopped else sc.STREAM_FAILED, error)
+        self._over(sc.STREAM_PARTIAL if _is_stop(error) else sc.STREAM_FAILED, error)
 
     @guarded
     def closed(self) -> None:
@@ -132,10 +132,13 @@ class HttpAttempt:
             self._over(sc.STREAM_PARTIAL)
         elif isinstance(error, GeneratorExit):
             self._over(self._stopped())
+        elif _is_stop(error):
+            self._over(sc.STREAM_PARTIAL, None if isinstance(error, _ENDS) else error)
         elif _raised_by_client(error):
+            self.refused = self.end is None
             self._over(sc.STREAM_FAILED, error)
         else:
-            self._over(sc.STREAM_PARTIAL, error if type(error).__name__ == "CancelledError" else None)
+            self._over(sc.STREAM_PARTIAL)
 
     @guarded
     def dropped(self) -> None:
@@ -183,6 +186,12 @@ def _loop_is_ending() -> bool:
     except RuntimeError:
         return False
     return getattr(loop, "_asyncgens_shutdown_called", False)
+
+
+def _is_stop(error: BaseException) -> bool:
+    """Whether somebody wants an end, which is no fault: asyncio, trio, gevent and signals stop code by what is no
+    ``Exception``, ``concurrent.futures`` by one of the same name as asyncio's."""
+    return not isinstance(error, Exception) or type(error).__name__ == "CancelledError"
 
 
 def _raised_by_client(error: BaseException) -> bool:
