@@ -40,7 +40,7 @@ _HOMES = {
     "spanseal.replay.reader": ("RecordedCall", "RunReader", "replay_llm_calls"),
     "spanseal.telemetry.configure": ("configure", "flush", "health", "shutdown"),
     "spanseal.telemetry.instrument": ("instrument", "uninstrument"),
-    "spanseal.telemetry.run_context": ("bind",),
+    "spanseal.telemetry.propagation.bind": ("bind",),
     "spanseal.telemetry.run_span": ("RunSpan", "run_span"),
     "spanseal.tools.executor": ("current_call",),
     "spanseal.tools.tool": ("Tool", "tool"),
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from spanseal.replay.reader import RecordedCall, RunReader, replay_llm_calls
     from spanseal.telemetry.configure import configure, flush, health, shutdown
     from spanseal.telemetry.instrument import instrument, uninstrument
-    from spanseal.telemetry.run_context import bind
+    from spanseal.telemetry.propagation.bind import bind
     from spanseal.telemetry.run_span import RunSpan, run_span
     from spanseal.tools.executor import current_call
     from spanseal.tools.tool import Tool, tool

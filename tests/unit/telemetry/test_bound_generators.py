@@ -13,7 +13,7 @@ from tests.unit.telemetry.carrying import assert_child, carrying, span
 from tests.unit.telemetry.ledger_of import attribute
 
 from spanseal.genai import semconv
-from spanseal.telemetry.run_context import bind
+from spanseal.telemetry.propagation.bind import bind
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer
 

@@ -12,8 +12,8 @@ from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, NoOpTracer, SpanContext, TraceState
 from tests.unit.telemetry.carrying import carrying, span
 
+from spanseal.telemetry.propagation.bind import bind
 from spanseal.telemetry.propagation.carried import Carried, Errand
-from spanseal.telemetry.run_context import bind
 from spanseal.telemetry.run_span import run_span
 
 INTERNAL = [
@@ -25,8 +25,8 @@ INTERNAL = [
     "ledger_processor.LedgerProcessor._close_rootless",
     "ledger_processor.LedgerProcessor.run_around",
     "providers.trace_state_of",
-    "run_context._Bound",
-    "run_context.bind",
+    "propagation.bind._Bound",
+    "propagation.bind.bind",
     "propagation.thread_callbacks.bind",
     "propagation.trace_state.run_in",
     "propagation.trace_state.with_run_in",

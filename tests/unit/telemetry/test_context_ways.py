@@ -17,7 +17,8 @@ from tests.unit.telemetry.carrying import assert_child, carrying, span
 from tests.unit.telemetry.ledger_of import attribute, ledgers
 
 from spanseal.genai import semconv
-from spanseal.telemetry.run_context import bind, current_run
+from spanseal.telemetry.propagation.bind import bind
+from spanseal.telemetry.run_context import current_run
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer
 

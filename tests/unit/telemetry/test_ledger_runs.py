@@ -20,7 +20,8 @@ from spanseal.genai import semconv
 from spanseal.genai.messages import Usage
 from spanseal.records.ledger import Row, check_rows, decode_manifest
 from spanseal.records.otlp import parse_line
-from spanseal.telemetry.run_context import attempt, bind, current_attempt, current_run
+from spanseal.telemetry.propagation.bind import bind
+from spanseal.telemetry.run_context import attempt, current_attempt, current_run
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import tracer
 from spanseal.testing import Captured, FixedEffects, capture_spans

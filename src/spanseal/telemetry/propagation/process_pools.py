@@ -1,7 +1,7 @@
 """Carries the run into other processes: executors, ``multiprocessing`` pools and single processes. DESIGN 10.1.
 
 Touches methods of three classes of the standard library, reversibly. A process that is forked has its context already;
-one that is spawned unpickles it with the process object. May import carried, guard, run_context and patches.
+one that is spawned unpickles it with the process object. May import the siblings, guard and patches.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, Final
 
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.patches import Patches
+from spanseal.telemetry.propagation.bind import bound
 from spanseal.telemetry.propagation.carried import Carried, Errand, Luggage, configured_by
-from spanseal.telemetry.run_context import bound
 
 _BY_FUNCTION: Final = ("apply_async", "map", "map_async", "starmap", "starmap_async", "imap", "imap_unordered")
 _CALLBACKS: Final = ("callback", "error_callback")

@@ -2,7 +2,7 @@
 
 A callback of a future runs in a worker thread, whose context is that of the task for which the pool started it: maybe
 another run's. A subclass of ``Thread`` that overrides ``run`` (``Timer`` does) gets no context at all. May import
-guard, run_context and patches. Touches two methods of the standard library, reversibly.
+bind, guard and patches. Touches two methods of the standard library, reversibly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.patches import Patches
-from spanseal.telemetry.run_context import bind, bound
+from spanseal.telemetry.propagation.bind import bind, bound
 
 _patches: Final = Patches()
 
