@@ -185,13 +185,10 @@ def _params(
     text = body.get(places.system) if places.system else None
     if system and isinstance(text, str) and system[0].get("content") == text:
         rest[places.system] = {"$": "system"}
-    told = [shapes.number(wire, value) for wire, value in zip(wires, messages, strict=True)]
-    used = [shapes.number(wire, value) for wire, value in zip(offered, tools, strict=False)]
-    params: JsonObject = {
-        "v": VERSION, "body": rest, "shapes": shapes.all,
-        "messages": [number for number, _ in told], "tools": [number for number, _ in used],
-    }
-    lists = {"messages": [made for _, made in told], "tools": [made for _, made in used]}
+    told, said = shapes.numbers(wires, messages)
+    used, given = shapes.numbers(offered, tools if offered else ())
+    params: JsonObject = {"v": VERSION, "body": rest, "shapes": shapes.all, "messages": told, "tools": used}
+    lists = {"messages": said, "tools": given}
     return params, _joined(rest, lists, system)
 
 

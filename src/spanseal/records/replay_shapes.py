@@ -15,7 +15,8 @@ May import genai only.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -30,6 +31,7 @@ _PART_FIELDS: Final = (
     "server_tool_call",
 )
 _LONG: Final = 16
+_SHORT_SHAPE: Final = 4096
 
 
 class Shapes:
@@ -37,8 +39,9 @@ class Shapes:
     shape of the last one with these keys, which the caller must check by the bytes.
 
     >>> shapes = Shapes()
-    >>> shapes.number({"role": "user", "content": "hi"}, {"role": "user", "parts": [{"type": "text", "content": "hi"}]})
-    (0, {'role': 'user', 'content': 'hi'})
+    >>> said = "hi"
+    >>> shapes.numbers([{"role": said, "content": said}], [{"role": said, "parts": [{"type": "text", "content": said}]}])
+    ([0], [{'role': 'hi', 'content': 'hi'}])
     >>> shapes.all
     [{'role': {'$': 'role'}, 'content': {'$': '0.content'}}]
     """
@@ -50,17 +53,31 @@ class Shapes:
         self._like: dict[tuple[Any, ...], int] | None = {} if quick else None
         self._plain = -1
 
-    def number(self, wire: Any, value: JsonObject) -> tuple[int, Any]:
-        """The number of the shape of ``wire``, whose content is in ``value``, and what the two give back.
+    def numbers(self, wires: Sequence[Any], values: Sequence[JsonObject]) -> tuple[list[int], list[Any]]:
+        """The number of the shape of each of ``wires``, whose content is in ``values``, and what the two give back.
 
         Raises ValueError, TypeError or LookupError for what has no shape.
         """
-        keys = tuple(wire) if is_map(wire) else ()
-        content = _first_text(value) if keys == _PLAIN_WIRE else None
-        if content is not None and wire["content"] == content:
-            if self._plain < 0:
+        numbers: list[int] = []
+        made: list[Any] = []
+        for wire, value in zip(wires, values, strict=True):
+            try:  # nearly all of a long history; the very objects, so what they give back is the wire's
+                part = value["parts"][0]
+                plain = (
+                    wire["content"] is part["content"] and wire["role"] is value["role"]
+                    and part["type"] == "text" and tuple(wire) == _PLAIN_WIRE
+                )
+            except (LookupError, TypeError):
+                plain = False
+            if plain and self._plain < 0:
                 self._plain = self._add(_PLAIN_SHAPE)
-            return self._plain, {"role": value["role"], "content": content}
+            number, back = (self._plain, wire) if plain else self._number(wire, value)
+            numbers.append(number)
+            made.append(back)
+        return numbers, made
+
+    def _number(self, wire: Any, value: JsonObject) -> tuple[int, Any]:
+        keys = tuple(wire) if is_map(wire) else ()
         found = self._guessed(keys, wire, value)
         if found is None:
             number = self._add(_shape(wire, _Index(value)))
@@ -80,18 +97,12 @@ class Shapes:
         return (number, made) if made == wire else None
 
     def _add(self, shape: Any) -> int:
-        number = self._numbers.setdefault(orjson.dumps(shape), len(self._numbers))
+        told = orjson.dumps(shape)
+        number = self._numbers.setdefault(told, len(self._numbers))
         if number == len(self.all):
             self.all.append(shape)
-            self._makers.append(maker(shape))
+            self._makers.append(_known_maker(told) if len(told) <= _SHORT_SHAPE else maker(shape))
         return number
-
-
-def _first_text(value: JsonObject) -> str | None:
-    """The text of the first part; None where it has none."""
-    parts = value.get("parts")
-    first = parts[0] if is_list(parts) and parts else None
-    return first.get("content") if is_map(first) and first.get("type") == "text" else None
 
 
 class _Index:
@@ -160,6 +171,12 @@ def maker(shape: Any) -> Callable[[JsonObject], Any]:
     """
     make = _maker(shape)
     return (lambda _: shape) if make is None else make
+
+
+@lru_cache(256)
+def _known_maker(told: bytes) -> Callable[[JsonObject], Any]:
+    """The few shapes that come again with each request, as JSON."""
+    return maker(orjson.loads(told))
 
 
 def _maker(shape: Any) -> Callable[[JsonObject], Any] | None:
