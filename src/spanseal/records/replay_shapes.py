@@ -39,9 +39,10 @@ class Shapes:
     shape of the last one with these keys, which the caller must check by the bytes.
 
     >>> shapes = Shapes()
-    >>> said = "hi"
-    >>> shapes.numbers([{"role": said, "content": said}], [{"role": said, "parts": [{"type": "text", "content": said}]}])
-    ([0], [{'role': 'hi', 'content': 'hi'}])
+    >>> role, said = "user", "how are you?"
+    >>> value = {"role": role, "parts": [{"type": "text", "content": said}]}
+    >>> shapes.numbers([{"role": role, "content": said}], [value])
+    ([0], [{'role': 'user', 'content': 'how are you?'}])
     >>> shapes.all
     [{'role': {'$': 'role'}, 'content': {'$': '0.content'}}]
     """
