@@ -43,14 +43,6 @@ def extend(into: JsonObject, key: str, items: list[Any]) -> None:
         into[key] = Growing((*old, *items)) if is_list(old) else Growing(items)
 
 
-def text_at(value: JsonObject, key: str) -> str:
-    """The text under ``key`` so far; empty if there is none."""
-    found = value.get(key)
-    if isinstance(found, Pieces):
-        return "".join(found)
-    return found if isinstance(found, str) else ""
-
-
 def whole(value: Any) -> Any:
     """A copy of ``value`` with every text and list in one piece."""
     if isinstance(value, Pieces):
