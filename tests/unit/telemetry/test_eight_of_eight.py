@@ -99,12 +99,16 @@ def ask(kind):
         return spanseal.instrument(ollama.Client(url)).chat(**say).message.content
     client = spanseal.instrument(openai.OpenAI(base_url=url + "/v1", api_key="k"))
     return client.chat.completions.create(**say).choices[0].message.content
+def complete(kind):
+    adapter = spanseal.OllamaAdapter("m", host=url) if kind == "ollama" else (
+        spanseal.OpenAIAdapter("m", base_url=url + "/v1", api_key="k"))
+    return adapter.complete([spanseal.Message("user", "hi")]).text
 """
 
 POOLS = """
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from workers import ask
+from workers import ask, complete
 configure("a", export=sys.argv[1])
 context = multiprocessing.get_context(sys.argv[2])
 kinds = ["openai", "ollama"] * 4
@@ -112,9 +116,9 @@ if __name__ == "__main__":
     with run_span("warm up"):
         pool = ProcessPoolExecutor(2, context) if sys.argv[3] == "executor" else context.Pool(2)
         list(pool.map(ask, ["openai"]))
-    for name in ("first", "second"):
+    for name, once in (("first", ask), ("second", complete)):
         with run_span(name), tracer().start_as_current_span("around " + name):
-            assert list(pool.map(ask, kinds)) == ["hello"] * 8
+            assert list(pool.map(once, kinds)) == ["hello"] * 8
     if sys.argv[3] == "executor":
         pool.shutdown()
     else:
@@ -131,6 +135,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 
 @pytest.mark.parametrize(("pool", "method"), [("executor", "spawn"), ("pool", "fork")])
 def test_in_a_process_pool(pool: str, method: str, tmp_path: Path, model: str) -> None:
+    """Eight calls of instrumented clients in the first run, eight of adapters in the second, half of each kind."""
     (tmp_path / "workers.py").write_text(WORKERS)
     path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
     out = tmp_path / "spans"
@@ -146,6 +151,9 @@ def test_in_a_process_pool(pool: str, method: str, tmp_path: Path, model: str) -
     for chat, parent in zip(chats, above, strict=True):
         assert chat.attributes[semconv.RUN_ID] == parent.attributes[semconv.RUN_ID]
         assert chat.trace_id == parent.trace_id
+    of = [(parent.name, str(chat.attributes[semconv.PROVIDER_NAME])) for chat, parent in zip(chats, above, strict=True)]
+    for name in ("around first", "around second"):
+        assert sorted(provider for where, provider in of if where == name) == ["ollama"] * 4 + ["openai"] * 4
 
 
 @pytest.mark.parametrize("how", ["instrumented", "adapter"])
