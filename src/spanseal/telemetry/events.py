@@ -25,6 +25,7 @@ from spanseal.genai.wire_json import loads
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.attributes import plain_text
 from spanseal.telemetry.signals.courier import SCOPE, Courier
+from spanseal.telemetry.span_attributes import plain_attributes
 
 CONTENT: Final = frozenset({sc.INPUT_MESSAGES, sc.OUTPUT_MESSAGES, sc.SYSTEM_INSTRUCTIONS, sc.TOOL_DEFINITIONS})
 """The attributes that must be structured on events."""
@@ -55,10 +56,13 @@ class Events:
 
     def ended(self, span: ReadableSpan) -> None:
         """The events of a model call of ours that has ended."""
-        where, scope, found = span.get_span_context(), span.instrumentation_scope, span.attributes or {}
+        where, scope = span.get_span_context(), span.instrumentation_scope
         kept = self._kept.pop(where.span_id, None) if self._kept and where is not None else None
+        if not self._on or where is None or scope is None or scope.name != sc.SCOPE_NAME:
+            return
+        found = plain_attributes(span)
         operation = found.get(sc.OPERATION_NAME)
-        if not self._on or where is None or scope is None or scope.name != sc.SCOPE_NAME or operation not in _CLIENT:
+        if operation not in _CLIENT:
             return
         now = span.end_time or 0
         if span.status.status_code is StatusCode.ERROR:

@@ -1,7 +1,7 @@
 """Metrics of our own spans under the pinned conventions' names: to the application's meter provider, else to our own.
 
 Recorded where spans end, so that every layer gets them and none can forget. Spans of other instrumentations are left
-out: those bring their own metrics. May import genai and signals.
+out: those bring their own metrics. May import active, genai and signals.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext
 
 from spanseal.genai import semconv as sc
+from spanseal.telemetry.active import active
 from spanseal.telemetry.signals import instruments as made
 from spanseal.telemetry.signals.instruments import Instrument
 from spanseal.telemetry.signals.meters import Meters, application_provider
 from spanseal.telemetry.signals.numbers import Labels, Numbers
+from spanseal.telemetry.span_attributes import plain_attributes
 
 _CALL_KEYS: Final = (
     sc.OPERATION_NAME, sc.PROVIDER_NAME, sc.REQUEST_MODEL, sc.RESPONSE_MODEL, sc.SERVER_ADDRESS, sc.SERVER_PORT,
@@ -44,7 +46,7 @@ class Metrics:
         scope = span.instrumentation_scope
         if scope is None or scope.name != sc.SCOPE_NAME:
             return
-        found = span.attributes or {}
+        found = plain_attributes(span)
         operation = found.get(sc.OPERATION_NAME)
         target = None if operation is None else self._target()
         if target is None:
@@ -53,7 +55,7 @@ class Metrics:
         seconds = max(0, (span.end_time or 0) - (span.start_time or 0)) / 1e9
         if operation == sc.OP_EXECUTE_TOOL:
             self._called(found, 1)
-            target.add([(made.TOOL, seconds)], _kept(found, _TOOL_KEYS), where)
+            target.add([(made.TOOL, seconds)], _named(found, _TOOL_KEYS), where)
         elif operation == sc.OP_INVOKE_AGENT:
             self._agent(target, found, seconds, where)
         elif operation in sc.INFERENCE_OPERATIONS:
@@ -86,25 +88,28 @@ class Metrics:
         first = found.get(sc.RESPONSE_TIME_TO_FIRST_CHUNK)
         if isinstance(first, float):
             each.append((made.FIRST_CHUNK, first))
-        target.add(each, labels, where)
-        spent: list[tuple[Instrument, float]] = [(made.SPENT[key], count) for key, count in used.items() if count > 0]
-        if spent:
-            target.add(spent, {**labels, sc.TOKEN_MODALITY: sc.MODALITY_UNKNOWN}, where)
         whole: list[tuple[Instrument, float]] = [(made.INFERENCE, seconds)]
         if self.before_too:
             whole.append((made.OPERATION, seconds))
             for key, kind in ((sc.USAGE_INPUT_TOKENS, "input"), (sc.USAGE_OUTPUT_TOKENS, "output")):
                 if key in used:
                     target.add([(made.BEFORE, used[key])], {**labels, sc.TOKEN_TYPE_BEFORE: kind}, where)
-        target.add(whole, {**labels, **_kept(found, (sc.ERROR_TYPE,))}, where)
+        if sc.ERROR_TYPE in found:
+            target.add(each, labels, where)
+            target.add(whole, {**labels, sc.ERROR_TYPE: found[sc.ERROR_TYPE]}, where)
+        else:
+            target.add(each + whole, labels, where)
+        spent: list[tuple[Instrument, float]] = [(made.SPENT[key], count) for key, count in used.items() if count > 0]
+        if spent:
+            target.add(spent, {**labels, sc.TOKEN_MODALITY: sc.MODALITY_UNKNOWN}, where)
 
     def _agent(
         self, target: Meters | Numbers, found: Mapping[str, Any], seconds: float, where: SpanContext | None
     ) -> None:
         inferences, tools = self._calls.pop(str(found.get(sc.RUN_ID)), (0, 0))
-        target.add([(made.AGENT, seconds)], _kept(found, _AGENT_KEYS), where)
+        target.add([(made.AGENT, seconds)], _named(found, _AGENT_KEYS), where)
         counted: list[tuple[Instrument, float]] = [(made.AGENT_INFERENCES, inferences), (made.AGENT_TOOLS, tools)]
-        target.add(counted, _kept(found, (sc.AGENT_NAME,)), where)
+        target.add(counted, _named(found, (sc.AGENT_NAME,)), where)
 
     def _called(self, found: Mapping[str, Any], kind: int) -> None:
         """A call belongs to its nearest run only, as the conventions want it."""
@@ -117,3 +122,9 @@ class Metrics:
 
 def _kept(found: Mapping[str, Any], keys: tuple[str, ...]) -> Labels:
     return {key: found[key] for key in keys if key in found}
+
+
+def _named(found: Mapping[str, Any], keys: tuple[str, ...]) -> Labels:
+    """With names that the application gave, masked; what a call says was masked when its span got it."""
+    masked = active().redactor.value
+    return {key: masked(key, found[key]) for key in keys if key in found}

@@ -56,6 +56,9 @@ class _Point:
         self.examples = other.examples | self.examples
 
 
+_NO_POINTS: Final[Mapping[_Key, _Point]] = {}
+
+
 class Numbers:
     """See the module; safe in any thread and in a finaliser.
 
@@ -91,8 +94,9 @@ class Numbers:
         told = where is not None and where.trace_flags.sampled
         now = self._clock.time_ns() if told else 0
         with self._lock:
+            series = self._series
             for instrument, value in measured:
-                point = self._point(instrument, key, labels)
+                point = series.get(instrument, _NO_POINTS).get(key) or self._point(instrument, key, labels)
                 place = bisect.bisect_left(instrument.bounds, value)
                 point.counts[place] += 1
                 point.count += 1
