@@ -12,7 +12,7 @@ import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from opentelemetry import context as otel_context
@@ -32,6 +32,7 @@ from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.streams.once import Once
 from spanseal.telemetry.capture.streams.pace import Pace
 from spanseal.telemetry.capture.streams.reader import Reader
+from spanseal.telemetry.content.tool_credentials import tool_credentials
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import current_attempt, current_conversation
 from spanseal.telemetry.same_call import outer_call
@@ -104,6 +105,8 @@ class ModelCall:
     @guarded
     def _record_request(self, raw: bytes) -> None:
         if self.span.is_recording():
+            if passed_on := tool_credentials(raw):
+                self.target = replace(self.target, secrets=(*self.target.secrets, *passed_on))
             self._told = record_request(self.span, self._wire, raw, self.target.secrets)
 
     @guarded

@@ -21,6 +21,7 @@ from spanseal.telemetry.content.digests import attributes_of, salted_digest
 from spanseal.telemetry.content.masked_json import as_array, masked_items
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.redact import without_keys
+from spanseal.telemetry.content.tool_credentials import without_tool_credentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +38,12 @@ class _Masked:
 def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str, ...] = ()) -> Told | None:
     """Set every request attribute: the conventions', sizes, and with capture ``full`` the replay record.
 
-    Where the client's own key occurs in the body it is struck out, and what the redactor finds is masked: such a call
+    Where the client's own key occurs in the body it is struck out, headers and keys for others' servers are masked
+    whatever the settings, and so is what the redactor finds: such a call
     can be rebuilt in meaning only, and in place of the plain digest of the bytes, from which a short secret could be
     guessed, stands a salted one. Returns what later calls may build on once the span has ended.
     """
-    raw = without_keys(sent, secrets)
+    raw = without_keys(without_tool_credentials(sent), secrets)
     body = _parsed(raw, loads_fast)
     full = active().capture == "full"
     for key, value in wire.request_attributes(body).items():

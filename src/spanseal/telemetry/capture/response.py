@@ -24,6 +24,7 @@ from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.digests import salted_digest
 from spanseal.telemetry.content.redact import without_keys
 from spanseal.telemetry.content.split_values import masked_texts, without_tokens
+from spanseal.telemetry.content.tool_credentials import may_hold_credentials, without_tool_credentials
 
 _BIG: Final = re.compile(rb"\d{19}")
 """Where no number is that long, the fast parser is exact too."""
@@ -51,11 +52,13 @@ def read_answer(wire: WireFormat, attempt: HttpAttempt, secrets: tuple[str, ...]
         return Answer(len(raw), None)
     size, data = len(data), without_keys(data, secrets)
     if not _is_stream(attempt, data):
-        return Answer(size, data)
+        return Answer(size, without_tool_credentials(data))
     data, tail = _cut_character(data)
     texts, rest = wire.split_stream(data)
     if rest:
         texts.append(rest)
+    if may_hold_credentials(data):
+        texts = [without_tool_credentials(text.encode()).decode() for text in texts]
     return Answer(size, data, texts, _finished(texts), tail)
 
 
