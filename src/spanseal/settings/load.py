@@ -23,8 +23,9 @@ Durability: TypeAlias = Literal["sync", "group", "off"]
 SpoolFull: TypeAlias = Literal["block", "fail", "shed"]
 DEFAULT_MAX_VALUE_BYTES: Final = 4 * 1024 * 1024
 DEFAULT_REDACT_KEYS: Final = (
-    r"(?:^|[._-])(?:pass(?:word|wd|phrase)|secret|authorization|cookie|credentials?)$",
-    r"(?:api|access|private|secret|signing|encryption)[._-]?key$",
+    r"(?:pass(?:word|wd|phrase)(?:[._-]?(?:confirm(?:ation)?|again|hash|[0-9]))?|secret)s?$",
+    r"(?:^|[._-])(?:authorization|cookies?|credentials?|jwt)$",
+    r"(?:api|access|account|master|private|secret|signing|subscription|encryption)[._-]?keys?$",
     r"(?:access|refresh|auth|bearer|id|session)[._-]?token$",
     r"client[._-]?secret$",
 )

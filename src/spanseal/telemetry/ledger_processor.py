@@ -1,8 +1,8 @@
 """The span processor: numbers the spans of every run, writes manifests, hands ended spans to the sinks. DESIGN 10.1-3.
 
 A span belongs to its nearest ``invoke_agent``: the run of its parent span if that has one (so the children of a foreign
-agent are found, and those of a span on another host), else the run in its context. May import ledger_state, metrics,
-same_call, sink and trace_state.
+agent are found, and those of a span on another host), else the run in its context. May import active, ledger_state,
+metrics, same_call, sink and trace_state.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.records.history import Bases
 from spanseal.telemetry import same_call
+from spanseal.telemetry.active import active
 from spanseal.telemetry.export.sink import Complaints, Health, Sink, nanoseconds
 from spanseal.telemetry.ledger_state import (
     RunContext,
@@ -197,7 +198,7 @@ class LedgerProcessor(SpanProcessor):
         if state is not None:
             self._number(span, where, entry, state)
             if semconv.AGENT_NAME not in found and state.context.agent_name:
-                entry.stamps[semconv.AGENT_NAME] = state.context.agent_name
+                entry.stamps[semconv.AGENT_NAME] = active().redactor.text(state.context.agent_name)
         if entry.stamps:
             span.set_attributes(entry.stamps)
 

@@ -7,6 +7,7 @@ than a pattern. It is no data-loss prevention; what it does not know it does not
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,23 +59,61 @@ def _secret(name: str, words: tuple[str, ...], pattern: str, flags: int = 0) -> 
     return Detector(name, words, re.compile(pattern, flags))
 
 
+def _pair(found: re.Match[str]) -> int:
+    """All of ``Basic`` and base64, if that says name and password."""
+    coded = found.group().split()[1].rstrip("=")
+    try:
+        said = base64.b64decode(coded + "=" * (-len(coded) % 4))
+    except ValueError:
+        return 0
+    return len(found.group()) if b":" in said and said.isascii() else 0
+
+
+def _url_with_at(text: str) -> bool:
+    return "@" in text and "://" in text
+
+
+def _user_and_password(found: re.Match[str]) -> int:
+    said = found.group()
+    return len(said) - 1 if ":" in said and not said.startswith("[redacted:") else 0
+
+
+_EDGE: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtfbv]))"
+"""Where a value may begin: also behind the escape of a line break, as Python prints a text."""
 _KEY_BLOCK: Final = (
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:\\[nr]|[A-Za-z0-9+/=\s])*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?s:.){0,8192}?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?:\\[nr]|[A-Za-z0-9+/=:,\s]|-(?!-))*)"
 )
 _SECRETS: Final = (
-    _secret("bearer", ("earer ", "EARER "), r"\bbearer +[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE),
-    _secret("basic", ("asic ", "ASIC "), r"(?<=authorization: )basic +[A-Za-z0-9+/=]{8,}", re.IGNORECASE),
-    _secret("basic", ("asic ",), r"\A[Bb]asic +[A-Za-z0-9+/=]{8,}\Z"),
-    _secret("api-key", ("sk-",), r"\bsk-[A-Za-z0-9_-]{16,}"),
-    _secret("api-key", ("gsk_",), r"\bgsk_[A-Za-z0-9]{20,}"),
-    _secret("api-key", ("AIza",), r"\bAIza[A-Za-z0-9_-]{30,}"),
-    _secret("api-key", ("hf_",), r"\bhf_[A-Za-z0-9]{20,}"),
-    _secret("token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
-    _secret("token", ("github_pat_",), r"\bgithub_pat_[A-Za-z0-9_]{20,}"),
-    _secret("token", ("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"), r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
-    _secret("token", ("eyJ",), r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
-    _secret("access-key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-    _secret("private-key", ("PRIVATE KEY-----",), _KEY_BLOCK),
+    _secret(
+        "bearer", ("earer", "EARER"),
+        r"\bbearer(?:[ \t]+|%20|\+)(?!(?:authenti|authori[sz]|credential|instrument|securit|certificat)[a-z]*\b)"
+        r"[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE,
+    ),
+    Detector("basic", ("asic ", "ASIC "), re.compile(r"\bbasic +[A-Za-z0-9+/=]{8,}", re.IGNORECASE), None, _pair),
+    Detector("url-password", (), re.compile(r"(?<=://)[^\s/?#\"'<>\\]{1,512}@"), _url_with_at, _user_and_password),
+    _secret("api-key", ("sk-",), _EDGE + r"sk-(?=[a-z_-]*(?:[A-Z0-9]|[a-z]{16}))[A-Za-z0-9_-]{16,}"),
+    _secret(
+        "api-key", ("sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"),
+        _EDGE + r"(?:[sr]k_(?:live|test)|whsec)_[A-Za-z0-9+/=]{16,}",
+    ),
+    _secret("api-key", ("gsk_",), _EDGE + r"gsk_[A-Za-z0-9]{20,}"),
+    _secret("api-key", ("AIza",), _EDGE + r"AIza[A-Za-z0-9_-]{30,}"),
+    _secret("api-key", ("hf_",), _EDGE + r"hf_[A-Za-z0-9]{20,}"),
+    _secret(
+        "api-key", ("xai-", "pplx-", "nvapi-", "tvly-", "r8_", "lsv2_"),
+        _EDGE + r"(?:xai-|pplx-|nvapi-|tvly-|r8_|lsv2_(?:pt|sk)_)(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}",
+    ),
+    _secret("token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _EDGE + r"gh[pousr]_[A-Za-z0-9]{20,}"),
+    _secret("token", ("github_pat_",), _EDGE + r"github_pat_[A-Za-z0-9_]{20,}"),
+    _secret("token", ("glpat-", "npm_", "pypi-Ag"), _EDGE + r"(?:glpat-|npm_|pypi-Ag)[A-Za-z0-9_-]{20,}"),
+    _secret(
+        "token", ("xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-"),
+        _EDGE + r"x(?:ox[abeprs]|app)-[A-Za-z0-9-]{10,}",
+    ),
+    _secret("token", ("eyJ",), _EDGE + r"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    _secret("access-key", ("AKIA", "ASIA"), _EDGE + r"(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    _secret("private-key", ("PRIVATE KEY-----", "PRIVATE KEY BLOCK-----"), _KEY_BLOCK),
 )
 
 
@@ -98,10 +137,12 @@ class _Email(Detector):
 _DOMAIN: Final = re.compile(
     r"(?:@|%40)(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?:[^\W\d_]{2,63}|xn--[a-z0-9-]{1,59})(?![\w-])"
 )
+_BETWEEN: Final = r"(?:[ \u00a0]{1,3}|[-._/]|\r?\n)"
 _GROUPS: Final = re.compile(
-    r"(?<![A-Za-z0-9_])(?<![0-9][.,])[0-9]+(?:[ \u00a0-][0-9]+)*(?![A-Za-z0-9_])(?![.,][0-9])"
+    r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtfbv]))(?<![0-9][.,])"
+    rf"(?:[0-9]{{4}}(?:{_BETWEEN}[0-9]{{4}}){{3}}(?![0-9])|[0-9]+(?:[ \u00a0-][0-9]+)*)(?![A-Za-z0-9_])(?![.,]0*[1-9])"
 )
-_ACCOUNT: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}[0-9]{2}(?:[ \u00a0-]?[A-Za-z0-9]){11,30}")
+_ACCOUNT: Final = re.compile(_EDGE + r"[A-Za-z]{2}[0-9]{2}(?:[ \u00a0-]{0,2}[A-Za-z0-9]){11,30}")
 
 
 class _Card(Detector):
@@ -147,7 +188,7 @@ _FORMS: Final = bytes(
 def _thirteen_digits(text: str) -> bool:
     """Whether thirteen digits follow each other, whatever separates them."""
     raw = text.encode("utf-8", "surrogatepass")
-    return b"0000000000000" in raw.translate(_DIGITS_ALIKE, b" -\xc2\xa0")
+    return b"0000000000000" in raw.translate(_DIGITS_ALIKE, b" -\xc2\xa0._/\r\n")
 
 
 def _two_letters_two_digits(text: str) -> bool:

@@ -14,13 +14,15 @@ from typing import Any, Final, cast
 from spanseal.settings import DEFAULT_REDACT_KEYS
 from spanseal.telemetry.content.detectors import CLASSES, mark
 from spanseal.telemetry.content.json_walk import Change, is_json, keys_in, looks_json, members_removed, walked
+from spanseal.telemetry.content.named_values import any_place, default_places, named_in, named_removed
 from spanseal.telemetry.content.remembered import Remembered
+from spanseal.telemetry.content.reveal import revealed
 
 Custom = Callable[[str], str]
 _DEEPEST: Final = 6
 _MOST_KEYS: Final = 4096
 _HIDDEN: Final = re.compile(r"\\u00[2-7]")
-"""An escape of a printable ASCII character, which nobody writes without a reason."""
+"""An escape of a printable ASCII character: what quotes JSON may hide in it."""
 _log = logging.getLogger("spanseal")
 
 
@@ -48,6 +50,7 @@ class Redactor:
         self._probes = tuple(each.probe for each in self._detectors if each.probe is not None)
         self._card = CLASSES["card"][0] if "card" in self.classes else None
         self._pattern = re.compile("|".join(f"(?:{key})" for key in keys), re.IGNORECASE) if keys else None
+        self._places = default_places if set(keys) <= set(DEFAULT_REDACT_KEYS) else any_place
         self._known_keys: dict[str, bool] = {}
         self._seen = Remembered()
         self._told: set[str] = set()
@@ -106,11 +109,17 @@ class Redactor:
     def _number(self, key: str, value: float) -> Any:
         if self.secret_key(key):
             return mark("key", len(str(value)))
-        new = None if self._card is None else self._masked_number(str(value))
+        new = None if self._card is None else self._masked_number(repr(value))
         return value if new is None else new
 
     def _masked_number(self, text: str) -> str | None:
-        new = text if self._card is None or len(text) < 13 else self._card.masked(text)
+        if self._card is None or len(text) < 13:
+            return None
+        if "e" in text or "E" in text:  # a table's card number may have become a float
+            number = float(text)
+            text = str(int(number)) if number < 1e19 and number.is_integer() else ""
+        text = text.removesuffix(".0")
+        new = self._card.masked(text)
         return None if new == text else new
 
     def _safely(self, text: str) -> str:
@@ -123,7 +132,9 @@ class Redactor:
 
     def _masked(self, text: str, depth: int) -> str:
         if not self._suspicious(text):
-            return text
+            plain = revealed(text)
+            if plain is text or not self._suspicious(plain):
+                return text
         if depth < _DEEPEST and looks_json(text):
             inner = walked(text, self._change(depth))
             if is_json(text):
@@ -141,11 +152,22 @@ class Redactor:
             text = walked(text, self._change(depth))
         if '"' in text:
             text = members_removed(text, self._change(_DEEPEST))
+        text = self._found(text)
+        plain = revealed(text)
+        if plain is not text:
+            found = self._found(plain)
+            text = text if found == plain else found
+        for function in self.custom:
+            text = self._by(function, text)
+        return text
+
+    def _found(self, text: str) -> str:
+        """What the detectors find, and what secret names name."""
         for detector in self._detectors:
             if detector.possible(text):
                 text = detector.masked(text)
-        for function in self.custom:
-            text = self._by(function, text)
+        if self._pattern is not None and ("=" in text or ":" in text):
+            text = named_removed(text, self._places, self.secret_key, self.removed)
         return text
 
     def _by(self, function: Custom, text: str) -> str:
@@ -171,12 +193,11 @@ class Redactor:
         for probe in self._probes:
             if probe(text):
                 return True
-        if "\\u00" in text and _HIDDEN.search(text) is not None:
-            return True
         if self._pattern is not None:
             for key in keys_in(text):
                 if self.secret_key(key):
                     return True
+            return ("=" in text or ":" in text) and named_in(text, self._places, self.secret_key)
         return False
 
     def _say(self, name: str, error: Exception) -> None:

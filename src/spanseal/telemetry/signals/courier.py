@@ -1,4 +1,6 @@
-"""The thread that takes numbers and events out of the process, so that no call waits for it. May import outlets.
+"""The thread that takes numbers and events out of the process, so that no call waits for it.
+
+May import active and outlets.
 
 Events wait in a ``deque`` and ring a ``SimpleQueue``: both may be used from a finaliser in the middle of anything. A
 server that is away costs events beyond the newest 2,048 (counted and said; the spans hold the same), and no numbers:
@@ -30,6 +32,8 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.genai.wire_json import mend_text
+from spanseal.telemetry.active import active
+from spanseal.telemetry.content.redactor import Redactor
 from spanseal.telemetry.export.sink import Complaints
 from spanseal.telemetry.signals.numbers import Numbers
 from spanseal.telemetry.signals.outlets import Outlet
@@ -40,6 +44,7 @@ _BATCH_BYTES: Final = 2 * 1024 * 1024
 _PATIENCE: Final = 30.0  # seconds between attempts while a server is away
 _EVENTS_BEFORE: Final = b'{"resourceLogs":['
 Record: TypeAlias = ReadableLogRecord
+_NOBODY: Final = Resource({})
 SCOPE: Final = InstrumentationScope(semconv.SCOPE_NAME, __version__, semconv.SCHEMA_URL)
 
 
@@ -59,6 +64,7 @@ class Courier:
         self.metrics = metrics
         self.events = events
         self._interval = interval
+        self._masked: tuple[Resource, Redactor | None, Resource] = (_NOBODY, None, _NOBODY)
         self.complaints = Complaints()
         self._begin()
         _look_after(self)
@@ -74,8 +80,11 @@ class Courier:
 
     @property
     def resource(self) -> Resource:
-        """What the spans of this process say of it; a forked child is an instance of its own."""
-        return self._provider.resource
+        """What the spans of this process say of it, masked; a forked child is an instance of its own."""
+        found, redactor = self._provider.resource, active().redactor
+        if self._masked[:2] != (found, redactor):
+            self._masked = found, redactor, Resource(redactor.attributes(found.attributes), found.schema_url)
+        return self._masked[2]
 
     def wake(self) -> None:
         """There is something: see to it that the thread runs."""

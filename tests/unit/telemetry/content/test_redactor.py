@@ -36,11 +36,50 @@ FOUND = [
     ("Bearer abcdefghijk", "Bearer abcdefghijk", "bearer"),
     ("Authorization: Basic dXNlcjpwYXNz", "Basic dXNlcjpwYXNz", "basic"),
     ("use ghs_abcdefghijklmnopqrst here", "ghs_abcdefghijklmnopqrst", "token"),
+    ("Bearer\tabcdefgh12345678", "Bearer\tabcdefgh12345678", "bearer"),
+    ("postgres://bob:hunter2@db.example.org/x", "bob:hunter2", "url-password"),
+    ("redis://:hunter2@localhost:6379/0", ":hunter2", "url-password"),
+    ("pay sk_live_51HxAbCdEfGhIjKlMn", "sk_live_51HxAbCdEfGhIjKlMn", "api-key"),
+    ("clone with glpat-AbCdEfGhIjKlMnOpQrSt", "glpat-AbCdEfGhIjKlMnOpQrSt", "token"),
+    ("npm_AbCdEfGhIjKlMnOpQrStUvWx", "npm_AbCdEfGhIjKlMnOpQrStUvWx", "token"),
+    ("ValueError('a\\nsk-proj-AbCdEf0123456789')", "sk-proj-AbCdEf0123456789", "api-key"),
+    ("4111.1111.1111.1111", "4111.1111.1111.1111", "card"),
+    ("4111  1111  1111  1111", "4111  1111  1111  1111", "card"),
+    ("paid by 4111111111111111.0", "4111111111111111", "card"),
+    ("DE89  3704 0044 0532 0130 00", "DE89  3704 0044 0532 0130 00", "iban"),
+]
+DISGUISED = [
+    ("ann＠example.org", "ann@example.org", "email"),
+    ("mail ann\\u0040example.org", "ann@example.org", "email"),
+    ("mail ann\\x40example.org", "ann@example.org", "email"),
+    ("４１１１１１１１１１１１１１１１", "4111111111111111", "card"),
+    ("٤١١١١١١١١١١١١١١١", "4111111111111111", "card"),
+    ("4111‑1111‑1111‑1111", "4111-1111-1111-1111", "card"),
+    ("4111\u200b1111\u200b1111\u200b1111", "4111111111111111", "card"),
+    ("4111%201111%201111%201111", "4111 1111 1111 1111", "card"),
+    ("DE89\u20093704\u20090044\u20090532\u20090130\u200900", "DE89 3704 0044 0532 0130 00", "iban"),
+]
+NAMED = [
+    ("{'password': 'hunter2', 'user': 'x'}", "{'password': '[redacted:key:7]', 'user': 'x'}"),
+    ("Config(dbPassword='hunter2', user='x')", "Config(dbPassword='[redacted:key:7]', user='x')"),
+    ("DB_PASSWORD=hunter2 python app.py", "DB_PASSWORD=[redacted:key:7] python app.py"),
+    ("X-Api-Key: hunter2hunter", "X-Api-Key: [redacted:key:13]"),
+    ("{'Authorization': b'Token hunter2'}", "{'Authorization': b'[redacted:key:13]'}"),
+    ("https://h/?api_key=hunter2&x=1", "https://h/?api_key=[redacted:key:7]&x=1"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAb+/=\n-----END RSA PRIVATE KEY-----.",
+     "[redacted:private-key:91]."),
+    ("-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nAb+/=\n-----END PGP PRIVATE KEY BLOCK-----",
+     "[redacted:private-key:80]"),
 ]
 STAYS = [
     "order 4111111111111112 of 1234567812345670", "4111111111111111a", "id_4111111111111111", "at 1764525600000000000",
     "4.111111111111111", "span 4111111111111111ab", "@decorator and a @ b.c", "lodash@4.17.21", "a@b",
     "DE88370400440532013000",
+    "client = OpenAI(api_key=api_key)", "password=os.environ['DB_PASSWORD']", "password: see below",
+    "if token == 'x1':",
+    "sk-learn-is-a-great-library", "the Bearer authentication scheme", "Basic understanding", "basic mathematics",
+    "https://example.org:8080/a?b=1", "ISBN 9783161484100", "call +1 (555) 123-4567", "1,234,567,890,123,456",
+    "550e8400-e29b-41d4-a716-446655440000", "f(key='value', token_count=12345678)", "100% of 50%20",
     "the price is 12 34 56 78", "Basic research is needed", '{"max_tokens": 5, "token": "a", "passwords_ok": true}',
     '{"properties": {"password": {"type": "string", "description": "the password"}}, "required": ["password"]}',
     '{"password": null, "secret": true, "api_key": {}}', '{"logprobs": [{"token": "Hi", "logprob": -0.1}]}',
@@ -61,6 +100,31 @@ def test_values_are_found_in_text_and_in_json_however_it_is_written(text: str, v
     escaped = "".join(f"\\u{ord(sign):04x}" for sign in text)
     assert json.loads(redactor.text(f'{{"k":"{escaped}"}}')) == {"k": masked}
     assert json.loads(redactor.text(json.dumps(f"line\n\t\"{text}\"\\"))) == f"line\n\t\"{masked}\"\\"
+
+
+@pytest.mark.parametrize(("text", "plain", "name"), DISGUISED)
+def test_a_disguise_hides_nothing(text: str, plain: str, name: str) -> None:
+    redactor, mark = Redactor(ALL), f"[redacted:{name}:{len(plain)}]"
+    assert redactor.text(text).removeprefix("mail ") == mark
+    for ascii_only in (True, False):
+        document = json.dumps({"a": [text], "b": "é"}, ensure_ascii=ascii_only)
+        masked = json.loads(redactor.text(document))
+        assert masked["a"][0].removeprefix("mail ") == mark
+        assert masked["b"] == "é"
+
+
+@pytest.mark.parametrize(("text", "masked"), NAMED)
+def test_what_prose_names_goes(text: str, masked: str) -> None:
+    assert Redactor().text(text) == masked
+    assert json.loads(Redactor().text(json.dumps({"error": text}))) == {"error": masked}
+
+
+def test_a_card_number_that_became_a_float_is_one() -> None:
+    redactor = Redactor(ALL)
+    assert redactor.value("n", 4111111111111111.0) == "[redacted:card:16]"
+    assert json.loads(redactor.text('{"n": 4.111111111111111e15, "m": 4.2e15}')) == {
+        "n": "[redacted:card:16]", "m": 4.2e15,
+    }
 
 
 @pytest.mark.parametrize("text", STAYS)

@@ -1,0 +1,42 @@
+"""A secret in every name and text that an application gives an agent is in none of the files that telemetry writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spanseal import VerifiableAgent, configure, tool
+from spanseal.genai.messages import ToolCall
+from spanseal.telemetry.configure import shutdown
+from spanseal.testing import ScriptedModel
+
+MAIL = "ann.secret@example.org"
+
+
+@tool
+def look(text: str) -> str:
+    """Look."""
+    raise RuntimeError({"text": text, "password": "hunter2"})
+
+
+def test_names_of_agents_resources_and_repr_of_errors_are_masked_in_spans_numbers_and_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", f"owner={MAIL},db.url=postgres://bob:hunter2@db/x")
+    monkeypatch.setenv("SPANSEAL_REDACT", "all")
+    monkeypatch.setenv("SPANSEAL_EVENTS", "on")
+    configure("shop", export=tmp_path)
+    try:
+        model = ScriptedModel([ToolCall("c", "look", f'{{"text": "{MAIL}"}}'), f"ask {MAIL}"])
+        agent = VerifiableAgent(model, tools=[look], name=f"clerk {MAIL}", instructions=f"for {MAIL}")
+        agent.run(f"find {MAIL}")
+    finally:
+        shutdown()
+    files = {path.name.split("-")[0]: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {"spans", "metrics"} <= set(files)
+    assert "clerk [redacted:email:22]" in files["spans"]
+    assert "clerk [redacted:email:22]" in files["metrics"]
+    for text in files.values():
+        assert "ann.secret" not in text
+        assert "hunter2" not in text
