@@ -80,6 +80,7 @@ else:
     if mode == "exception":
         raise RuntimeError("the program's own")
     if mode == "interrupt":
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
         signal.raise_signal(signal.SIGINT)
     if mode == "thread":
         read_in_a_thread(0.05, False)
