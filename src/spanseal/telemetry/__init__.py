@@ -1,10 +1,11 @@
 """From calls to exported spans. May import genai and records.
 
-Here: set-up (``configure``, ``providers``, ``active``, ``zero_code``), whose run it is (``run_span``,
-``run_context``), how it is carried along (``thread_callbacks``, ``process_pools``, ``carried``, ``trace_state``) and
-its numbering (``ledger_processor``, ``ledger_state``), inner spans (``spans``, ``tracing``), ``metrics``, existing
-clients (``instrument``, ``instrumentor``). Folders: ``capture`` (model calls on the wire),
-``content`` (what may be recorded, and how), ``export`` (ways out).
+Here: set-up (``configure`` by its ``plan``, ``providers``, ``zero_code``, what is ``active``), whose run it is
+(``run_span``, ``run_context``) and its numbering (``ledger_processor``, ``ledger_state``), our own spans (``spans``,
+``tracing``, ``own_tracer``, ``span_limits``, ``same_call``), existing clients (``instrument``, ``instrumentor``), and
+what keeps us out of the application's way (``guard``, ``patches``). Folders: ``capture`` (model calls on the wire),
+``propagation`` (how a run is carried along), ``content`` (what may be recorded, and how), ``signals`` (metrics and
+events), ``export`` (ways out).
 
 Telemetry raises nothing into the application: only :func:`configure` itself raises, for wrong arguments and settings.
 The public names are in the modules; ``spanseal.configure`` is :func:`spanseal.telemetry.configure.configure`.

@@ -1,7 +1,7 @@
 """What is switched on in this process: capture mode, effects, ledger. Read by everything here, set by configure.
 
-May import the settings, records, ledger_state, ``content.redactor`` and the OpenTelemetry API only, so that any module
-of this folder can import it.
+May import the settings, records, ledger_state, ``content.redactor``, ``export.sink`` and the OpenTelemetry API only, so
+that any module of this folder can import it.
 """
 
 from __future__ import annotations
