@@ -19,7 +19,7 @@ from spanseal.errors import UsageError, told
 from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse
 from spanseal.telemetry.content.attributes import set_digest
-from spanseal.telemetry.events import emit_event
+from spanseal.telemetry.signals.events import emit_event
 from spanseal.telemetry.spans import add_event, open_span, tell
 from spanseal.telemetry.tracing import fail
 from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult

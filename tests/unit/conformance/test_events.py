@@ -19,8 +19,8 @@ from tests.unit.conformance.wire import client
 from tests.unit.telemetry.wire_world import whole
 
 from spanseal.telemetry.active import Capture, activate, active
-from spanseal.telemetry.events import Events
 from spanseal.telemetry.signals.courier import Courier
+from spanseal.telemetry.signals.events import Events
 from spanseal.telemetry.signals.signals import Signals
 from spanseal.testing import capture_spans
 

@@ -14,8 +14,8 @@ from tests.unit.conformance.produce import SCENARIOS, produced
 
 from spanseal.effects import Effects
 from spanseal.telemetry.active import activate, active
-from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.signals.instruments import ALL
+from spanseal.telemetry.signals.metrics import Metrics
 from spanseal.telemetry.signals.numbers import Numbers
 from spanseal.telemetry.signals.signals import Signals
 from spanseal.testing import capture_spans

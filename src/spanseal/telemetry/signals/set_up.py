@@ -15,10 +15,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from spanseal.effects import Effects
 from spanseal.genai import semconv as sc
 from spanseal.settings import Settings, SignalVariables
-from spanseal.telemetry.events import Events
 from spanseal.telemetry.export.otlp_http import Route, without_secrets
-from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.signals.courier import Courier
+from spanseal.telemetry.signals.events import Events
+from spanseal.telemetry.signals.metrics import Metrics
 from spanseal.telemetry.signals.numbers import Numbers
 from spanseal.telemetry.signals.outlets import FolderOutlet, Outlet, ServerOutlet
 from spanseal.telemetry.signals.signals import Signals

@@ -12,10 +12,10 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import Span, SpanContext
 
 from spanseal.telemetry.active import active
-from spanseal.telemetry.events import Events
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.signals.courier import Courier
+from spanseal.telemetry.signals.events import Events
+from spanseal.telemetry.signals.metrics import Metrics
 
 
 class Signals:

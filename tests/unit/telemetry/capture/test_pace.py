@@ -11,7 +11,7 @@ from tests.unit.telemetry.wire_world import KINDS, stream, whole, world
 from spanseal.effects import Effects
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.active import activate, active
-from spanseal.telemetry.metrics import Metrics
+from spanseal.telemetry.signals.metrics import Metrics
 from spanseal.telemetry.signals.numbers import Numbers
 from spanseal.telemetry.signals.signals import Signals
 

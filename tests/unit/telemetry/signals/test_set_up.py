@@ -18,7 +18,7 @@ from spanseal.telemetry.signals.set_up import signals_for
 from spanseal.telemetry.signals.signals import Signals
 
 RUN = """
-from spanseal.telemetry.events import emit_event
+from spanseal.telemetry.signals.events import emit_event
 from spanseal.verification.pipeline import VerificationPipeline
 from spanseal.verification.checks.not_empty import NotEmptyCheck
 from spanseal.genai.messages import LLMResponse

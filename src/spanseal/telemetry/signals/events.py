@@ -2,7 +2,7 @@
 
 ``gen_ai.evaluation.result`` for each check, ``gen_ai.client.operation.exception`` for each model call that failed, and,
 where it is asked for, ``gen_ai.client.inference.operation.details`` for each model call, with the attributes of its
-span and content in structured form. Each belongs to its span. May import active, content and the courier.
+span and content in structured form. Each belongs to its span. May import active, content.plain and the courier.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spanseal import __version__
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire_json import loads
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.attributes import plain_text
+from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.signals.courier import SCOPE, Courier
 from spanseal.telemetry.span_attributes import plain_attributes
 

@@ -19,12 +19,12 @@ from tests.unit.telemetry.wire_world import bare_client, recording, whole
 from spanseal.effects import Effects
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.active import Active, activate, active
-from spanseal.telemetry.events import Events
 from spanseal.telemetry.instrument import instrument
-from spanseal.telemetry.metrics import Metrics
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.signals.courier import SCOPE
+from spanseal.telemetry.signals.events import Events
 from spanseal.telemetry.signals.instruments import TOOL
+from spanseal.telemetry.signals.metrics import Metrics
 from spanseal.telemetry.signals.numbers import Numbers
 from spanseal.telemetry.signals.signals import Signals
 from spanseal.telemetry.tracing import fail, tracer

@@ -1,7 +1,7 @@
 """Metrics of our own spans under the pinned conventions' names: to the application's meter provider, else to our own.
 
 Recorded where spans end, so that every layer gets them and none can forget. Spans of other instrumentations are left
-out: those bring their own metrics. May import active, genai and signals.
+out: those bring their own metrics. May import active, genai and the siblings.
 """
 
 from __future__ import annotations
