@@ -17,11 +17,13 @@ from spanseal.genai.wire_json import as_list, is_list
 class Places:
     """``history``: the field whose items are the input messages, one to one, where it is a list. ``message``: the
     fields which together are the only input message, where it is not. ``system``: the field whose text is the only
-    part of the system instructions. Empty: there is no such field."""
+    part of the system instructions. ``plain``: the roles of which a message of a role and a text becomes one text part.
+    Empty: there is no such field."""
 
     history: str = ""
     message: tuple[str, ...] = ()
     system: str = ""
+    plain: frozenset[str] = frozenset()
 
     def count(self, body: Mapping[str, Any]) -> int:
         """How many messages the request sends; 0 where it has none to send (embeddings).
@@ -34,5 +36,5 @@ class Places:
         return int(any(key in body for key in self.message))
 
 
-CHAT: Final = Places(history="messages")
+CHAT: Final = Places(history="messages", plain=frozenset({"system", "developer", "user", "assistant"}))
 """Chat completions and Ollama's chat."""

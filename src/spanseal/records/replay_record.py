@@ -48,12 +48,13 @@ class Split:
 
 
 def split(
-    raw: bytes, body: object, messages: Sequence[JsonObject], tools: Sequence[JsonObject],
+    raw: bytes, body: object, messages: Sequence[JsonObject | None], tools: Sequence[JsonObject],
     system: Sequence[JsonObject] = (), places: Places = CHAT,
 ) -> Split:
     """Split the request ``raw``, parsed as ``body``, whose attributes hold ``messages``, ``tools`` and ``system``.
 
-    The lists must be what the wire format of ``places`` makes of ``body``. Where the bytes are not UTF-8 both texts
+    The lists must be what the wire format of ``places`` makes of ``body``; None stands for a message that is a role and
+    a text (:mod:`spanseal.genai.sent_messages`). Where the bytes are not UTF-8 both texts
     are empty: the call cannot be rebuilt. Never raises.
 
     >>> raw = b'{"messages":[{"role":"user","content":"hi"}],"seed":7}'
@@ -164,7 +165,7 @@ def _joined(marked: JsonObject, lists: Mapping[str, list[Any]], system: Sequence
 
 
 def _params(
-    body: JsonObject, messages: Sequence[JsonObject], tools: Sequence[JsonObject], system: Sequence[JsonObject],
+    body: JsonObject, messages: Sequence[JsonObject | None], tools: Sequence[JsonObject], system: Sequence[JsonObject],
     places: Places, shapes: Shapes,
 ) -> tuple[JsonObject, JsonObject]:
     """The params, and the body that they will give back."""

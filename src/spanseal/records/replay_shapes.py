@@ -54,25 +54,21 @@ class Shapes:
         self._like: dict[tuple[Any, ...], int] | None = {} if quick else None
         self._plain = -1
 
-    def numbers(self, wires: Sequence[Any], values: Sequence[JsonObject]) -> tuple[list[int], list[Any]]:
+    def numbers(self, wires: Sequence[Any], values: Sequence[JsonObject | None]) -> tuple[list[int], list[Any]]:
         """The number of the shape of each of ``wires``, whose content is in ``values``, and what the two give back.
 
+        None stands for the value of a message that is a role and a text (:mod:`spanseal.genai.sent_messages`).
         Raises ValueError, TypeError or LookupError for what has no shape.
         """
         numbers: list[int] = []
         made: list[Any] = []
         for wire, value in zip(wires, values, strict=True):
-            try:  # nearly all of a long history; the very objects, so what they give back is the wire's
-                part = value["parts"][0]
-                plain = (
-                    wire["content"] is part["content"] and wire["role"] is value["role"]
-                    and part["type"] == "text" and tuple(wire) == _PLAIN_WIRE
-                )
-            except (LookupError, TypeError):
-                plain = False
-            if plain and self._plain < 0:
-                self._plain = self._add(_PLAIN_SHAPE)
-            number, back = (self._plain, wire) if plain else self._number(wire, value)
+            if value is None or _plain(wire, value):
+                if self._plain < 0:
+                    self._plain = self._add(_PLAIN_SHAPE)
+                number, back = self._plain, wire
+            else:
+                number, back = self._number(wire, value)
             numbers.append(number)
             made.append(back)
         return numbers, made
@@ -104,6 +100,16 @@ class Shapes:
             self.all.append(shape)
             self._makers.append(_known_maker(told) if len(told) <= _SHORT_SHAPE else maker(shape))
         return number
+
+
+def _plain(wire: Any, value: JsonObject) -> bool:
+    """Whether the two are a role and a text: the very objects, so what the value gives back is the wire's."""
+    try:
+        part = value["parts"][0]
+        same = wire["content"] is part["content"] and wire["role"] is value["role"]
+        return same and part["type"] == "text" and tuple(wire) == _PLAIN_WIRE
+    except (LookupError, TypeError):
+        return False
 
 
 class _Index:

@@ -23,16 +23,21 @@ from opentelemetry.trace import Span, SpanKind
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat, wire_format
 from spanseal.telemetry.active import active
+from spanseal.telemetry.capture.assembly import Assembly
 from spanseal.telemetry.capture.call_record import error_type, record_end
 from spanseal.telemetry.capture.history import Told
-from spanseal.telemetry.capture.request import record_request
+from spanseal.telemetry.capture.request import parsed_request, record_request
 from spanseal.telemetry.capture.rest import Rest
 from spanseal.telemetry.capture.streams import open_calls
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.streams.once import Once
 from spanseal.telemetry.capture.streams.pace import Pace
 from spanseal.telemetry.capture.streams.reader import Reader
-from spanseal.telemetry.content.tool_credentials import tool_credentials
+from spanseal.telemetry.content.tool_credentials import (
+    carries_credentials,
+    tool_credentials,
+    without_tool_credentials,
+)
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import current_attempt, current_conversation
 from spanseal.telemetry.same_call import outer_call
@@ -105,13 +110,17 @@ class ModelCall:
     @guarded
     def _record_request(self, raw: bytes) -> None:
         if self.span.is_recording():
-            if passed_on := tool_credentials(raw):
-                self.target = replace(self.target, secrets=(*self.target.secrets, *passed_on))
-            self._told = record_request(self.span, self._wire, raw, self.target.secrets)
+            body = parsed_request(raw)
+            bare = without_tool_credentials(raw) if carries_credentials(raw, body) else raw
+            if bare is not raw:
+                self.target = replace(self.target, secrets=(*self.target.secrets, *tool_credentials(raw)))
+            self._told = record_request(self.span, self._wire, raw, bare, body, self.target.secrets)
 
     @guarded
     def note(self, attempt: HttpAttempt, error: BaseException | None = None) -> None:
         """An attempt was answered, or failed without an answer: an event on the span."""
+        if attempt.plain_stream and self.span.is_recording():
+            attempt.assembly = Assembly(self._wire)
         event: dict[str, Any] = {sc.HTTP_ATTEMPT_NUMBER: attempt.number}
         if attempt.status is not None:
             event[sc.HTTP_STATUS] = attempt.status

@@ -11,8 +11,9 @@ from typing import Any
 from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
+from spanseal.genai.sent_messages import sent_messages
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast
+from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast, render
 from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
 from spanseal.telemetry.capture.history import Told, set_base, tell
@@ -21,7 +22,6 @@ from spanseal.telemetry.content.digests import attributes_of, salted_digest
 from spanseal.telemetry.content.masked_json import as_array, masked_items
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.redact import without_keys
-from spanseal.telemetry.content.tool_credentials import without_tool_credentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,24 @@ class _Masked:
     changed: bool
 
 
-def record_request(span: Span, wire: WireFormat, sent: bytes, secrets: tuple[str, ...] = ()) -> Told | None:
+def parsed_request(sent: bytes) -> JsonObject:
+    """The body of a request; empty where it is no JSON object."""
+    return _parsed(sent, loads_fast)
+
+
+def record_request(
+    span: Span, wire: WireFormat, sent: bytes, bare: bytes, body: JsonObject, secrets: tuple[str, ...] = ()
+) -> Told | None:
     """Set every request attribute: the conventions', sizes, and with capture ``full`` the replay record.
 
-    Where the client's own key occurs in the body it is struck out, headers and keys for others' servers are masked
-    whatever the settings, and so is what the redactor finds: such a call
-    can be rebuilt in meaning only, and in place of the plain digest of the bytes, from which a short secret could be
-    guessed, stands a salted one. Returns what later calls may build on once the span has ended.
+    ``bare`` is ``sent``, parsed as ``body``, without what it carries for others' servers (``tool_credentials``). Where
+    the client's own key occurs in it that is struck out, and what the redactor finds is masked: such a call can be
+    rebuilt in meaning only, and in place of the plain digest of the bytes, from which a short secret could be guessed,
+    stands a salted one. Returns what later calls may build on once the span has ended.
     """
-    raw = without_keys(without_tool_credentials(sent), secrets)
-    body = _parsed(raw, loads_fast)
+    raw = without_keys(bare, secrets)
+    if raw is not sent:
+        body = _parsed(raw, loads_fast)
     full = active().capture == "full"
     for key, value in wire.request_attributes(body).items():
         if full or key != sc.REQUEST_STOP_SEQUENCES:  # somebody wrote them: content
@@ -90,9 +98,11 @@ def _masked(wire: WireFormat, raw: bytes, body: JsonObject) -> _Masked:
     return _Masked(replace(record, params=params, body=whole), messages, system, tools, changed)
 
 
-def _split(wire: WireFormat, raw: bytes, body: JsonObject) -> tuple[Split, tuple[Any, Any, Any]]:
-    messages, tools, system = wire.input_messages(body), wire.tool_definitions(body), wire.system_instructions(body)
-    return split(raw, body, messages, tools, system, wire.PLACES), (messages, system, tools)
+def _split(wire: WireFormat, raw: bytes, body: JsonObject) -> tuple[Split, tuple[list[str], list[str], list[str]]]:
+    tools, system = wire.tool_definitions(body), wire.system_instructions(body)
+    messages, texts = sent_messages(wire, body)
+    record = split(raw, body, messages, tools, system, wire.PLACES)
+    return record, (texts, [render(part) for part in system], [render(tool) for tool in tools])
 
 
 def _set_digest(span: Span, sent: bytes, sha256: str, *, redacted: bool) -> None:

@@ -6,6 +6,7 @@ make two texts collide on purpose.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Final
 
 _MOST_CLEAN: Final = 20_000
@@ -29,6 +30,11 @@ class Remembered:
         self._young: set[int] = set()
         self._old: set[int] = set()
         self._changed: dict[int, str] = {}
+
+    @property
+    def clean(self) -> Set[int]:
+        """The hashes of some of the texts that are known to be clean, for a first look."""
+        return self._young
 
     def get(self, text: str) -> str | None:
         """The text itself if it is known to be clean, what it became, or None."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import orjson
+
 from spanseal.genai.wire_json import JsonObject, as_map, as_text, dumps, is_list, is_map, loads
 from spanseal.telemetry.content.detectors import mark
 from spanseal.telemetry.content.urls import without_credentials
@@ -35,6 +37,16 @@ def without_tool_credentials(data: bytes) -> bytes:
 def may_hold_credentials(data: bytes) -> bool:
     """Whether it is worth to look; quick."""
     return any(sign in data for sign in _SIGNS)
+
+
+def carries_credentials(data: bytes, body: JsonObject) -> bool:
+    """Whether it is worth to look at a request ``data``, parsed as ``body`` (empty: it could not be); quick.
+
+    What people and models wrote, nearly all of a request, is left out of the search.
+    """
+    if not body:
+        return may_hold_credentials(data)
+    return may_hold_credentials(orjson.dumps({key: item for key, item in body.items() if key not in _CONTENT}))
 
 
 def tool_credentials(data: bytes) -> tuple[str, ...]:

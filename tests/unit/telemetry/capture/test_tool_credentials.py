@@ -14,8 +14,13 @@ from tests.unit.telemetry.wire_world import Answer, attributes_of, event, whole,
 from spanseal.genai import semconv as sc
 from spanseal.records.replay_read import rebuild
 from spanseal.telemetry.active import activate, active
+from spanseal.telemetry.capture.request import parsed_request
 from spanseal.telemetry.content.redactor import Redactor
-from spanseal.telemetry.content.tool_credentials import tool_credentials, without_tool_credentials
+from spanseal.telemetry.content.tool_credentials import (
+    carries_credentials,
+    tool_credentials,
+    without_tool_credentials,
+)
 
 PIN, TOKEN = "pin-77", "tok-0123456789-abcdef"
 TOOL = {
@@ -123,3 +128,13 @@ NONE = (
 def test_what_has_none_stays(data: bytes) -> None:
     assert without_tool_credentials(data) is data
     assert tool_credentials(data) == ()
+
+
+@pytest.mark.parametrize("more", ["", ',"user":"\\ud800"', ',"messages":[{"role":"user","content":"hi"}]'])
+@pytest.mark.parametrize("key", ["headers", "\\u0068eaders"])
+def test_a_request_is_searched_outside_of_what_people_wrote(more: str, key: str) -> None:
+    tool = '{"type":"mcp","server_url":"https://h","%s":{"X":"1234"}}' % key
+    data = f'{{"model":"m","tools":[{tool}]{more}}}'.encode()
+    assert carries_credentials(data, parsed_request(data)) or (key != "headers" and "ud800" in more)
+    said = b'{"messages":[{"role":"user","content":"my \\"headers\\""}]}'
+    assert not carries_credentials(said, parsed_request(said))
