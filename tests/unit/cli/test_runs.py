@@ -45,7 +45,7 @@ def test_the_list_for_programs_is_one_document(folder: Path, capsys: pytest.Capt
         ("4b" * 16, "complete", 9, 2),
     ]
     assert list(told[0]) == [
-        "run_id", "trace_id", "agent", "outcome", "grade", "started", "spans", "calls", "replayable",
+        "run_id", "trace_id", "agent", "parent_run_id", "outcome", "grade", "started", "spans", "calls", "replayable",
     ]
     assert "cut" in out.err
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -61,4 +62,4 @@ def test_a_run_halts_when_its_spool_is_full(tmp_path: Path, monkeypatch: pytest.
     finally:
         shutdown()
     assert (result.outcome, result.steps) == ("halted", 2)
-    assert "spans of this process are lost: 1" in str(result.stop_reason)
+    assert re.search(r"spans of this process are lost: [1-9]", str(result.stop_reason))
