@@ -44,9 +44,12 @@ def carries_credentials(data: bytes, body: JsonObject) -> bool:
 
     What people and models wrote, nearly all of a request, is left out of the search.
     """
-    if not body:
-        return may_hold_credentials(data)
-    return may_hold_credentials(orjson.dumps({key: item for key, item in body.items() if key not in _CONTENT}))
+    try:
+        if body:
+            data = orjson.dumps({key: item for key, item in body.items() if key not in _CONTENT})
+    except TypeError:  # nested deeper than orjson writes
+        pass
+    return may_hold_credentials(data)
 
 
 def tool_credentials(data: bytes) -> tuple[str, ...]:

@@ -130,10 +130,13 @@ def test_what_has_none_stays(data: bytes) -> None:
     assert tool_credentials(data) == ()
 
 
-@pytest.mark.parametrize("more", ["", ',"user":"\\ud800"', ',"messages":[{"role":"user","content":"hi"}]'])
+MORE = ("", ',"user":"\\ud800"', f',"deep":{"[" * 500}{"]" * 500}', ',"messages":[{"role":"user","content":"hi"}]')
+
+
+@pytest.mark.parametrize("more", MORE)
 @pytest.mark.parametrize("key", ["headers", "\\u0068eaders"])
 def test_a_request_is_searched_outside_of_what_people_wrote(more: str, key: str) -> None:
-    tool = '{"type":"mcp","server_url":"https://h","%s":{"X":"1234"}}' % key
+    tool = f'{{"type":"mcp","server_url":"https://h","{key}":{{"X":"1234"}}}}'
     data = f'{{"model":"m","tools":[{tool}]{more}}}'.encode()
     assert carries_credentials(data, parsed_request(data)) or (key != "headers" and "ud800" in more)
     said = b'{"messages":[{"role":"user","content":"my \\"headers\\""}]}'
