@@ -1,6 +1,6 @@
 """What is switched on in this process: capture mode, effects, ledger. Read by everything here, set by configure.
 
-May import the settings, records, ledger_state, ``content.redactor``, ``export.sink`` and the OpenTelemetry API only, so
+May import the settings, records, ledger.state, ``content.redactor``, ``export.sink`` and the OpenTelemetry API only, so
 that any module of this folder can import it.
 """
 
@@ -17,7 +17,7 @@ from spanseal.records.history import Bases
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
 from spanseal.telemetry.content.redactor import Redactor
 from spanseal.telemetry.export.sink import Health
-from spanseal.telemetry.ledger_state import RunContext
+from spanseal.telemetry.ledger.state import RunContext
 
 Capture: TypeAlias = Literal["off", "full"]
 History: TypeAlias = Literal["full", "delta"]
@@ -44,7 +44,7 @@ class Signals(Protocol):
 
 
 class Ledger(Protocol):
-    """What numbers the spans of this process and hands them on (``ledger_processor``)."""
+    """What numbers the spans of this process and hands them on (``ledger.processor``)."""
 
     def close_root(self, span: Span, end: int, run_id: str = "") -> int:
         """Set the manifest on the root of a run, just before it ends at the returned time (nanoseconds)."""

@@ -24,7 +24,7 @@ from spanseal.telemetry.capture.streams.open_calls import drain, end_all
 from spanseal.telemetry.export.folder import FolderExport
 from spanseal.telemetry.export.sink import Health, Sink
 from spanseal.telemetry.export.spool import Keeping, Spool
-from spanseal.telemetry.ledger_processor import LedgerProcessor
+from spanseal.telemetry.ledger.processor import LedgerProcessor
 from spanseal.telemetry.plan import Asked, Plan, Redact, checked, headers_of, planned, route_of
 from spanseal.telemetry.propagation.process_pools import carry, stop_carrying
 from spanseal.telemetry.propagation.thread_callbacks import carry_into_threads, stop_carrying_into_threads

@@ -1,6 +1,6 @@
 """The run and the attempt as values in the OpenTelemetry context, so that they go wherever spans go.
 
-May import ledger_state. What opens a run is ``run_span``; what carries it further is in ``propagation``.
+May import ledger.state. What opens a run is ``run_span``; what carries it further is in ``propagation``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from opentelemetry import context as otel_context
 
-from spanseal.telemetry.ledger_state import RunContext, RunState, run_of
+from spanseal.telemetry.ledger.state import RunContext, RunState, run_of
 
 _ATTEMPT: Final = otel_context.create_key("spanseal-attempt")
 

@@ -1,6 +1,6 @@
 """Opens a run: one ``invoke_agent`` span that ends with the outcome and the signed manifest (DESIGN 5 and 10.1-2).
 
-May import active, content, tracing, open_calls and ledger_state.
+May import active, content, tracing, open_calls and ledger.state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spanseal.telemetry.active import Active, active
 from spanseal.telemetry.capture.streams.open_calls import drain
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.ledger_state import RunContext, RunState, run_of, with_run
+from spanseal.telemetry.ledger.state import RunContext, RunState, run_of, with_run
 from spanseal.telemetry.signals.signals import ended_unseen
 from spanseal.telemetry.tracing import fail, tracer
 

@@ -19,7 +19,7 @@ from spanseal.settings import DEFAULT_MAX_VALUE_BYTES
 from spanseal.telemetry.active import Active, Capture, History, activate
 from spanseal.telemetry.export.encode import LineEncoder
 from spanseal.telemetry.export.sink import Health, Stamps
-from spanseal.telemetry.ledger_processor import LedgerProcessor
+from spanseal.telemetry.ledger.processor import LedgerProcessor
 from spanseal.telemetry.providers import RecordAll
 
 

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 
 from spanseal import telemetry
-from spanseal.telemetry import ledger_processor as processor_module
-from spanseal.telemetry import ledger_state as state_module
 from spanseal.telemetry import run_span as run_module
 from spanseal.telemetry.configure import configure, flush, shutdown
 from spanseal.telemetry.content import attributes as content_module
@@ -25,6 +23,8 @@ from spanseal.telemetry.export import folder as folder_module
 from spanseal.telemetry.export import intents as intents_module
 from spanseal.telemetry.export import journal as journal_module
 from spanseal.telemetry.export import segment as segment_module
+from spanseal.telemetry.ledger import processor as processor_module
+from spanseal.telemetry.ledger import state as state_module
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.signals import metrics as metrics_module
 from spanseal.telemetry.tracing import fail, tracer

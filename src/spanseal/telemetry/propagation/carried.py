@@ -1,7 +1,7 @@
 """What a task takes along into another process: the run, the parent span, and how to configure there. DESIGN 10.1.
 
 A worker lives longer than the run it was started in, and a forked one inherits that run's context for good; so each
-task brings its own. May import active and ledger_state.
+task brings its own. May import active and ledger.state.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import TraceState
 
 from spanseal.telemetry.active import active
-from spanseal.telemetry.ledger_state import RunContext, known_run, run_of, with_run
+from spanseal.telemetry.ledger.state import RunContext, known_run, run_of, with_run
 
 
 class _How:

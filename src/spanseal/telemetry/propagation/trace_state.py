@@ -1,4 +1,4 @@
-"""The run in W3C ``tracestate``, so that it crosses processes and hosts beside the trace id. May import ledger_state.
+"""The run in W3C ``tracestate``, so that it crosses processes and hosts beside the trace id. May import ledger.state.
 
 ``spanseal=RUN`` or ``spanseal=RUN/PARENT``, ids of 32 hex digits: random, so nothing is told but who belongs together.
 Entries of others are never changed, moved out or reordered; where ours does not fit it is left out. Source: W3C Trace
@@ -19,7 +19,7 @@ from opentelemetry.trace.span import TraceState
 
 from spanseal.genai import semconv
 from spanseal.telemetry.active import active
-from spanseal.telemetry.ledger_state import RunContext, run_of
+from spanseal.telemetry.ledger.state import RunContext, run_of
 
 KEY: Final = "spanseal"
 _MOST_MEMBERS: Final = 32

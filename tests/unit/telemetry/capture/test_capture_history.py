@@ -25,7 +25,7 @@ from spanseal.telemetry.active import History, active
 from spanseal.telemetry.capture.call import ModelCall, Target, begin
 from spanseal.telemetry.configure import configure, shutdown
 from spanseal.telemetry.instrument import instrument
-from spanseal.telemetry.ledger_processor import LedgerProcessor
+from spanseal.telemetry.ledger.processor import LedgerProcessor
 from spanseal.telemetry.run_span import run_span
 from spanseal.testing import Captured, capture_spans
 
@@ -182,7 +182,7 @@ def test_what_is_known_of_a_run_is_freed_at_its_end(monkeypatch: pytest.MonkeyPa
         alive.add(one)
         return one
 
-    monkeypatch.setattr("spanseal.telemetry.ledger_state.Bases", made)
+    monkeypatch.setattr("spanseal.telemetry.ledger.state.Bases", made)
     with delta("openai") as (captured, client):
         with run_span("a") as run:
             ask(client, [QUESTION, *turn(0)])

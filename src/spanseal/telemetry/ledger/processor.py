@@ -1,8 +1,8 @@
 """The span processor: numbers the spans of every run, writes manifests, hands ended spans to the sinks. DESIGN 10.1-3.
 
 A span belongs to its nearest ``invoke_agent``: the run of its parent span if that has one (so the children of a foreign
-agent are found, and those of a span on another host), else the run in its context. May import active, ledger_state,
-metrics, same_call, sink and trace_state.
+agent are found, and those of a span on another host), else the run in its context. May import state, span_limits,
+same_call, ``export.sink``, ``propagation.trace_state`` and signals.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from spanseal.records.history import Bases
 from spanseal.telemetry import same_call
 from spanseal.telemetry.active import active
 from spanseal.telemetry.export.sink import Complaints, Health, Sink, nanoseconds
-from spanseal.telemetry.ledger_state import (
+from spanseal.telemetry.ledger.state import (
     RunContext,
     RunState,
     Writer,
