@@ -1,7 +1,7 @@
 """Reads a collector's configuration as the collector does: several files laid over each other, variables expanded.
 
 Maps are merged, everything else is replaced (OpenTelemetry Collector, "Configuration", merging of sources). Every
-setting is remembered with its file and line. May import the settings (the one reader of variables) and errors.
+setting is remembered with its file and line. May import includes and errors.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from pathlib import Path as FilePath
 from typing import Any, TypeAlias, cast
 
 import yaml
+from yaml.constructor import SafeConstructor
 
-from spanseal import settings
+from spanseal.doctor.includes import Includes, read_text
 from spanseal.errors import UsageError
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -27,6 +28,8 @@ class Collector:
     lines: Mapping[Path, str] = field(repr=False)
     unset: tuple[str, ...] = ()
     """Variables that the files want and the environment does not have, without a default."""
+    unread: tuple[str, ...] = ()
+    """Files that the files include and that are not here."""
 
     def at(self, *path: str | int) -> Any:
         """The value there; None where there is none."""
@@ -64,28 +67,19 @@ def read_collector(files: Sequence[FilePath]) -> Collector:
     """The configuration of these files, each laid over the ones before. Raises UsageError that names file and line."""
     document: dict[str, Any] = {}
     lines: dict[Path, str] = {}
-    unset: list[str] = []
+    includes = Includes()
     for file in files:
-        text = _text(file)
-        expanded, missing = settings.expanded(text)
-        unset += missing
+        node = includes.node(read_text(file), file)
         try:
-            node = yaml.compose(expanded, yaml.SafeLoader)
-            loaded: object = yaml.safe_load(expanded)
+            loaded: object = None if node is None else SafeConstructor().construct_document(node)  # pyright: ignore[reportUnknownMemberType] - no types
         except yaml.YAMLError as error:
             raise UsageError(f"{file}: no YAML ({' '.join(str(error).split())})") from error
         if not isinstance(loaded, dict):
             raise UsageError(f"{file}: no collector configuration; it has no sections such as receivers and service")
         _merge(document, cast("dict[str, Any]", loaded))
         _note_lines(node, file.name, (), lines)
-    return Collector(document, lines, tuple(dict.fromkeys(unset)))
-
-
-def _text(file: FilePath) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8 text; give a collector's configuration in YAML") from error
+    unset, unread = dict.fromkeys(includes.unset), dict.fromkeys(includes.unread)
+    return Collector(document, lines, tuple(unset), tuple(unread))
 
 
 def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -30,7 +30,11 @@ def collector_findings(collector: Collector) -> Iterator[Finding]:
     for name in collector.unset:
         yield Finding("warn", "variable-unset", name, "the files want this variable and it is not set",
                       "set it, or give a default: ${env:NAME:-value}")
+    for name in collector.unread:
+        yield Finding("warn", "include-unread", name, "the files include this one and it is not here: it is not judged",
+                      "run doctor where the collector is started")
     yield from _undefined(collector)
+    yield from _without_ends(collector)
     routes = evidence_routes(collector)
     if not routes:
         yield Finding(
@@ -52,7 +56,21 @@ def collector_findings(collector: Collector) -> Iterator[Finding]:
     yield from _shared_files(collector, routes)
 
 
+def _without_ends(collector: Collector) -> Iterator[Finding]:
+    """The collector refuses a pipeline without receivers or exporters."""
+    for pipeline in collector.mapping("service", "pipelines"):
+        for part in ("receivers", "exporters"):
+            path = ("service", "pipelines", pipeline)
+            if not collector.names(*path, part) and not collector.unread:
+                yield Finding(
+                    "bad", "pipeline-incomplete", collector.where(*path),
+                    f"{pipeline} has no {part}: the collector does not start", f"name its {part}, or remove {pipeline}",
+                )
+
+
 def _undefined(collector: Collector) -> Iterator[Finding]:
+    if collector.unread:  # they may be defined there
+        return
     connectors = collector.mapping("connectors")
     for pipeline in collector.mapping("service", "pipelines"):
         for part, section in _SECTIONS:

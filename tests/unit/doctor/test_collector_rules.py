@@ -43,6 +43,35 @@ def test_each_loss_is_named_with_its_fix(tmp_path: Path, code: str, weight: str,
     assert all(finding.fix for finding in found) or weight == "info"
 
 
+def test_what_other_files_hold_is_put_in_and_judged(tmp_path: Path) -> None:
+    (tmp_path / "main.yaml").write_text(
+        "exporters: ${file:out.yaml}\nreceivers: {otlp: }\n"
+        "service:\n  pipelines:\n    traces: {receivers: [otlp], exporters: [file/archive]}\n"
+    )
+    (tmp_path / "out.yaml").write_text("# ours\nfile/archive: ${file:deeper.yaml}\n")
+    (tmp_path / "deeper.yaml").write_text("path: /tmp/x.jsonl\n")
+    found = {finding.code for finding in collector_findings(read_collector([tmp_path / "main.yaml"]))}
+    assert "file-truncated" in found
+    assert "component-undefined" not in found
+    (tmp_path / "out.yaml").write_text("file/archive: ${file:out.yaml}\n")
+    assert read_collector([tmp_path / "main.yaml"]).unread == ("out.yaml",)
+
+
+def test_of_what_is_not_here_nothing_is_claimed(tmp_path: Path) -> None:
+    pipelines = "service: {pipelines: {traces: {receivers: [otlp], exporters: [file/x]}}}\n"
+    (tmp_path / "main.yaml").write_text("exporters: ${file:not/here.yaml}\n" + pipelines)
+    found = {finding.code: finding for finding in collector_findings(read_collector([tmp_path / "main.yaml"]))}
+    assert found["include-unread"].where == "not/here.yaml"
+    assert "component-undefined" not in found
+
+
+@pytest.mark.parametrize("pipeline", ["traces:", "traces: {}", "logs: {receivers: [otlp]}", "metrics: {receivers: []}"])
+def test_a_pipeline_without_both_ends_is_named(tmp_path: Path, pipeline: str) -> None:
+    (tmp_path / "main.yaml").write_text(f"receivers: {{otlp: }}\nservice:\n  pipelines:\n    {pipeline}\n")
+    found = [finding.code for finding in collector_findings(read_collector([tmp_path / "main.yaml"]))]
+    assert "pipeline-incomplete" in found
+
+
 def test_a_finding_names_file_and_line(tmp_path: Path) -> None:
     pipelines = "service:\n  pipelines:\n    traces: {exporters: [file/archive]}\n"
     (tmp_path / "mine.yaml").write_text("exporters:\n  file/archive:\n    path: /tmp/x.jsonl\n" + pipelines)
