@@ -27,6 +27,7 @@ FORMAT: Final = "ollama.chat"
 OPERATION: Final = sc.OP_CHAT
 PLACES: Final = places.CHAT
 PROVIDER: Final = "ollama"
+ENDS: Final = sse.LINE_ENDS
 PATH: Final = "/api/chat"
 
 

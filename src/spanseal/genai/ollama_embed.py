@@ -26,6 +26,7 @@ FORMAT: Final = "ollama.embed"
 OPERATION: Final = sc.OP_EMBEDDINGS
 PLACES: Final = Places()
 PROVIDER: Final = "ollama"
+ENDS: Final = sse.LINE_ENDS
 PATH: Final = "/api/embed"
 
 input_messages = output_messages = tool_definitions = system_instructions = nothing

@@ -29,6 +29,7 @@ FORMAT: Final = "ollama.generate"
 OPERATION: Final = sc.OP_TEXT_COMPLETION
 PLACES: Final = Places(message=("prompt", "images"), system="system")
 PROVIDER: Final = "ollama"
+ENDS: Final = sse.LINE_ENDS
 PATH: Final = "/api/generate"
 
 

@@ -31,6 +31,7 @@ FORMAT: Final = "openai.chat"
 OPERATION: Final = sc.OP_CHAT
 PLACES: Final = places.CHAT
 PROVIDER: Final = "openai"
+ENDS: Final = sse.EVENT_ENDS
 PATH: Final = "/chat/completions"
 
 

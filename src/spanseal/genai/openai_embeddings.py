@@ -25,6 +25,7 @@ FORMAT: Final = "openai.embeddings"
 OPERATION: Final = sc.OP_EMBEDDINGS
 PLACES: Final = Places()
 PROVIDER: Final = "openai"
+ENDS: Final = sse.EVENT_ENDS
 PATH: Final = "/embeddings"
 
 input_messages = output_messages = tool_definitions = system_instructions = nothing

@@ -30,6 +30,7 @@ FORMAT: Final = "openai.responses"
 OPERATION: Final = sc.OP_CHAT
 PLACES: Final = Places(history="input", message=("input",), system="instructions")
 PROVIDER: Final = "openai"
+ENDS: Final = sse.EVENT_ENDS
 PATH: Final = "/responses"
 
 

@@ -12,7 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
+EVENT_ENDS: Final = (b"\n\n", b"\n\r\n")
+"""Behind these an event has ended; behind others it may have, too."""
+LINE_ENDS: Final = (b"\n",)
 _BREAK = re.compile(r"\r\n|\n|\r")
 
 

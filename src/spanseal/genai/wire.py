@@ -37,6 +37,8 @@ class WireFormat(Protocol):
     """One wire format; each is a module."""
 
     @property
+    def ENDS(self) -> tuple[bytes, ...]: ...  # noqa: N802 - a module's constant
+    @property
     def FORMAT(self) -> str: ...  # noqa: N802 - a module's constant
     @property
     def OPERATION(self) -> str: ...  # noqa: N802 - a module's constant

@@ -5,7 +5,6 @@ May import genai, active, http_attempt, decode_body, estimate, content and redac
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,10 +12,11 @@ from typing import Any, Final
 from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
-from spanseal.genai.sse import before_end, is_end
+from spanseal.genai.sse import is_end
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads_fast, loads_received, render
+from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads_fast, render
 from spanseal.telemetry.active import active
+from spanseal.telemetry.capture.assembly import assembled, parsed, split
 from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.capture.estimate import estimated_usage
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
@@ -26,8 +26,6 @@ from spanseal.telemetry.content.redact import without_keys
 from spanseal.telemetry.content.split_values import masked_texts, without_tokens
 from spanseal.telemetry.content.tool_credentials import may_hold_credentials, without_tool_credentials
 
-_BIG: Final = re.compile(rb"\d{19}")
-"""Where no number is that long, the fast parser is exact too."""
 _LAST: Final = frozenset({"response.completed", "response.incomplete"})
 
 
@@ -35,13 +33,14 @@ _LAST: Final = frozenset({"response.completed", "response.incomplete"})
 class Answer:
     """``data``: the body, decoded, without the client's keys; None where it cannot be decoded. ``texts``: those of the
     stream's chunks, an unfinished one last; None where the body is one document. ``finished``: the stream's end mark
-    has come. ``tail``: the bytes of a character that was cut."""
+    has come. ``tail``: the bytes of a character that was cut. ``body``: what the texts amount to, if that is known."""
 
     size: int
     data: bytes | None
     texts: Sequence[str] | None = None
     finished: bool = False
     tail: bytes = b""
+    body: JsonObject | None = None
 
 
 def read_answer(wire: WireFormat, attempt: HttpAttempt, secrets: tuple[str, ...] = ()) -> Answer:
@@ -53,13 +52,14 @@ def read_answer(wire: WireFormat, attempt: HttpAttempt, secrets: tuple[str, ...]
     size, data = len(data), without_keys(data, secrets)
     if not _is_stream(attempt, data):
         return Answer(size, without_tool_credentials(data))
-    data, tail = _cut_character(data)
-    texts, rest = wire.split_stream(data)
-    if rest:
-        texts.append(rest)
+    body = None
+    if attempt.assembly is not None and _is_over(attempt) and data is raw and not may_hold_credentials(data):
+        texts, tail, body = attempt.assembly.over()
+    else:
+        texts, tail = split(wire, data)
     if may_hold_credentials(data):
         texts = [without_tool_credentials(text.encode()).decode() for text in texts]
-    return Answer(size, data, texts, _finished(texts), tail)
+    return Answer(size, data, texts, _finished(texts), tail, body)
 
 
 def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, sent: bytes) -> str:
@@ -71,7 +71,7 @@ def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, s
     if answer.data is None:
         span.set_attribute(sc.LLM_RESPONSE_UNRECORDED, f"content-encoding {encoding[:40]} cannot be decoded here")
         return ""
-    body = parsed(answer.data) if answer.texts is None else _assembled(wire, answer)
+    body = _body(wire, answer)
     messages: Sequence[JsonObject] = wire.output_messages(body) if is_map(body) else []
     text = render(messages)
     _record_body(span, answer, masked=_holds_secrets(text))
@@ -86,6 +86,12 @@ def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, s
         for key, value in estimated_usage(wire, sent, told, messages).items():
             span.set_attribute(key, value)
     return wire.fault_of(body) or ("" if answer.texts is None else wire.cut_short(answer.texts, body))
+
+
+def _body(wire: WireFormat, answer: Answer) -> Any:
+    if answer.body is not None:
+        return answer.body
+    return parsed(answer.data or b"") if answer.texts is None else assembled(wire, answer.texts)
 
 
 def _record_body(span: Span, answer: Answer, *, masked: bool) -> None:
@@ -113,14 +119,6 @@ def record_texts(span: Span, texts: Sequence[str], tail: bytes) -> None:
         set_content(span, sc.LLM_RESPONSE_TAIL, tail.hex())
 
 
-def parsed(data: bytes | str) -> Any:
-    """The JSON value; None for what is no JSON."""
-    try:
-        return loads_received(data)
-    except ValueError:
-        return None
-
-
 def _is_stream(attempt: HttpAttempt, data: bytes) -> bool:
     """Whether the answer really is a stream; an error page or plain JSON is not, though a stream was asked for.
 
@@ -138,39 +136,13 @@ def _is_stream(attempt: HttpAttempt, data: bytes) -> bool:
     return False
 
 
+def _is_over(attempt: HttpAttempt) -> bool:
+    """Whether no thread may be reading on."""
+    return attempt.end not in (None, sc.STREAM_HELD)
+
+
 def _finished(texts: Sequence[str]) -> bool:
     if not texts or is_end(texts[-1]):
         return bool(texts)
     last = as_map(parsed(texts[-1]))
     return last.get("done") is True or last.get("type") in _LAST or any(map(is_end, texts))
-
-
-def _assembled(wire: WireFormat, answer: Answer) -> JsonObject:
-    stream = wire.StreamAssembler()
-    exact = _BIG.search(answer.data or b"") is not None
-    for text in before_end(answer.texts or ()):
-        stream.feed(as_map(parsed(text) if exact else _parsed_fast(text)))
-    return stream.body()
-
-
-def _parsed_fast(text: str) -> Any:
-    try:
-        return loads_fast(text)
-    except ValueError:  # a lone surrogate, or no JSON
-        return parsed(text)
-
-
-def _cut_character(data: bytes) -> tuple[bytes, bytes]:
-    """``data`` without an unfinished UTF-8 character at its end, and the bytes of that.
-
-    >>> _cut_character("grün".encode()[:3])
-    (b'gr', b'\\xc3')
-    """
-    for back in range(1, min(4, len(data) + 1)):
-        lead = data[-back]
-        if lead >= 0xC0:
-            length = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-            return (data[:-back], data[-back:]) if length > back else (data, b"")
-        if lead < 0x80:
-            break
-    return data, b""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from spanseal.effects import Clock
 from spanseal.genai import semconv as sc
@@ -53,12 +53,25 @@ class AttemptedCall(Protocol):
         ...
 
 
+class Assembly(Protocol):
+    """What a stream amounts to (``assembly.Assembly``)."""
+
+    def add(self, data: bytes) -> None:
+        """The next bytes."""
+        ...
+
+    def over(self) -> tuple[list[str], bytes, dict[str, Any]]:
+        """No more bytes come: the texts, the bytes of a cut character, the whole body."""
+        ...
+
+
 class HttpAttempt:
     """The bytes of one attempt. ``end`` is None while it is under way; ``error`` what broke it.
 
     ``reads`` counts the chunks, ``reading`` says that the program waits for one now. ``instead`` gives a body where no
     bytes pass (an adapter of the user's own). ``told`` is how many texts of the stream a span has told already.
     ``pace`` hears when chunks come. ``refused`` says that the client could not read what came.
+    ``assembly`` puts the stream together while it is read.
     """
 
     def __init__(self, call: AttemptedCall, number: int, clock: Clock) -> None:
@@ -78,6 +91,7 @@ class HttpAttempt:
         self.encoding = ""
         self.content_type = ""
         self.pace: Pace | None = None
+        self.assembly: Assembly | None = None
         self._body = bytearray()
         self._undecided = Once()
         self._clock = clock
@@ -94,6 +108,7 @@ class HttpAttempt:
         """The body was there before anyone read it (a transport in process)."""
         if self.end is None:
             self._body = bytearray(data)
+            self.assembly = None
             self.encoding = ""  # such a body is decoded already
             self._over(sc.STREAM_COMPLETE)
 
@@ -110,6 +125,14 @@ class HttpAttempt:
         self.last_ns = self._clock.time_ns()
         self.reads += 1
         self._body += data
+        if self.assembly is not None:
+            self._assemble(self.assembly, data)
+
+    @guarded
+    def _assemble(self, assembly: Assembly, data: bytes) -> None:
+        self.assembly = None  # and again when this went well
+        assembly.add(data)
+        self.assembly = assembly
 
     @guarded
     def eof(self) -> None:
@@ -156,6 +179,13 @@ class HttpAttempt:
         self.call = self.call.read_on(self)
         self.end = None
         self._undecided = Once()
+
+    @property
+    def plain_stream(self) -> bool:
+        """Whether the head of the answer promises a stream that needs no decoding."""
+        kind = self.content_type
+        streams = self.stream and (self.status or 0) < 400 and self.encoding in ("", "identity")
+        return streams and ("event-stream" in kind or "ndjson" in kind)
 
     @property
     def raw(self) -> bytes:

@@ -1,0 +1,118 @@
+"""A stream put together while it is read: its end then costs the program little, however long the stream was.
+
+May import genai.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from spanseal.genai.sse import before_end, is_end
+from spanseal.genai.wire import Assembler, WireFormat
+from spanseal.genai.wire_json import JsonObject, as_map, loads_fast, loads_received
+
+_BIG: Final = re.compile(r"\d{19}", re.ASCII)
+"""Where no number is that long, the fast parser is exact too."""
+_HANDFUL: Final = 16
+"""So many chunks are looked at together: one by one would cost twice as much."""
+
+
+class Assembly:
+    """Takes the bytes of a stream as they come, in any cut; gives what :func:`split` and :func:`assembled` give.
+
+    Not to be asked by one thread while another adds.
+    """
+
+    def __init__(self, wire: WireFormat) -> None:
+        self._wire = wire
+        self._stream: Assembler = wire.StreamAssembler()
+        self._texts: list[str] = []
+        self._begun = self._ended = False
+        self._waiting = bytearray()
+        self._chunks = 0
+        self._enough = 0
+
+    def add(self, data: bytes) -> None:
+        """The next bytes."""
+        self._waiting += data
+        self._chunks += 1
+        if self._chunks >= _HANDFUL and len(self._waiting) >= self._enough:
+            self._take()
+
+    def over(self) -> tuple[list[str], bytes, JsonObject]:
+        """No more bytes come: the texts, an unfinished one last, the bytes of a cut character, and the whole body."""
+        texts, tail = split(self._wire, self._next(len(self._waiting)))
+        self._feed(texts)
+        return self._texts, tail, self._stream.body()
+
+    def _take(self) -> None:
+        self._chunks = 0
+        ends = (self._waiting.rfind(end) + len(end) for end in self._wire.ENDS if end in self._waiting)
+        cut = max(ends, default=0)
+        if not cut:
+            self._enough = 2 * len(self._waiting)  # one long event: to look again for each chunk would cost its square
+            return
+        self._enough = 0
+        self._feed(self._wire.split_stream(self._next(cut))[0])
+
+    def _next(self, cut: int) -> bytes:
+        data = bytes(self._waiting[:cut])
+        del self._waiting[:cut]
+        begun, self._begun = self._begun, True
+        return b"\n" + data if begun else data  # a byte order mark is one at the very beginning only
+
+    def _feed(self, texts: list[str]) -> None:
+        self._texts += texts
+        for text in () if self._ended else before_end(texts):
+            self._stream.feed(as_map(_parsed(text)))
+        self._ended = self._ended or any(map(is_end, texts))
+
+
+def split(wire: WireFormat, data: bytes) -> tuple[list[str], bytes]:
+    """The texts in ``data``, an unfinished one last, and the bytes of a character that was cut."""
+    data, tail = _cut_character(data)
+    texts, rest = wire.split_stream(data)
+    return ([*texts, rest] if rest else texts), tail
+
+
+def assembled(wire: WireFormat, texts: Sequence[str]) -> JsonObject:
+    """The body that the texts amount to."""
+    stream = wire.StreamAssembler()
+    for text in before_end(texts):
+        stream.feed(as_map(_parsed(text)))
+    return stream.body()
+
+
+def parsed(data: bytes | str) -> Any:
+    """The JSON value; None for what is no JSON."""
+    try:
+        return loads_received(data)
+    except ValueError:
+        return None
+
+
+def _parsed(text: str) -> Any:
+    if _BIG.search(text) is None:
+        try:
+            return loads_fast(text)
+        except ValueError:  # a lone surrogate, NaN, or no JSON
+            pass
+    return parsed(text)
+
+
+def _cut_character(data: bytes) -> tuple[bytes, bytes]:
+    """``data`` without an unfinished UTF-8 character at its end, and the bytes of that.
+
+    >>> _cut_character("grün".encode()[:3])
+    (b'gr', b'\\xc3')
+    """
+    for back in range(1, min(4, len(data) + 1)):
+        lead = data[-back]
+        if lead >= 0xC0:
+            length = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+            return (data[:-back], data[-back:]) if length > back else (data, b"")
+        if lead < 0x80:
+            break
+    return data, b""
