@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 import pytest_socket
 from hypothesis import HealthCheck, settings
+from opentelemetry import context
 
 # how fast an example is says nothing on a shared machine; pytest's own time limit stops what hangs
 settings.register_profile("unit", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -28,3 +30,13 @@ def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     state = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("SPANSEAL_STATE_DIR", str(state))
     return state
+
+
+@pytest.fixture(autouse=True)
+def _no_context_left() -> Generator[None]:  # pyright: ignore[reportUnusedFunction]
+    """A span or run that a test leaves current would be the parent of every span of the tests behind it."""
+    yield
+    left = dict(context.get_current())
+    if left:
+        context.attach(context.Context())
+    assert not left

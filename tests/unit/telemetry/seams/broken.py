@@ -62,13 +62,13 @@ def _raising(whole: CodeType, error: str, *, after: bool) -> CodeType:
     work = f"{'await ' if waits else ''}_spanseal_original(*args, **kwargs)" if after else "pass"
     source = (
         f"def make({names}):\n"
-        f"    {'async ' if waits else ''}def {whole.co_name.strip('<>')}(*args, **kwargs):\n"
+        f"    {'async ' if waits else ''}def injected(*args, **kwargs):\n"
         f"        if 0: ({names})\n"
         f"        {work}\n"
         f"        raise {error}('injected')\n"
-        f"    return {whole.co_name.strip('<>')}\n"
+        "    return injected\n"
     )
     space: dict[str, Any] = {}
     exec(compile(source, "<injected>", "exec"), space)
     made: FunctionType = space["make"](*whole.co_freevars)
-    return made.__code__
+    return made.__code__.replace(co_name=whole.co_name)
