@@ -1,6 +1,6 @@
 """Every generated request of every format rebuilds to the bytes that were sent, recorded in full or as a delta.
 
-``SPANSEAL_SOAK`` makes it 20,000 bodies of each format.
+``SPANSEAL_SOAK`` makes it 5,000 bodies of each format.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from spanseal.records.replay_record import split
 
 SOAK = bool(os.environ.get("SPANSEAL_SOAK"))
 MANY = settings(
-    max_examples=20_000 if SOAK else 60,
+    max_examples=5_000 if SOAK else 60,
     deadline=None,
     derandomize=not SOAK,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-FEW = settings(parent=MANY, max_examples=5_000 if SOAK else 25)
+FEW = settings(parent=MANY, max_examples=1_000 if SOAK else 25)
 
 
 def _parsed(raw: bytes, parse: Any) -> dict[str, Any]:

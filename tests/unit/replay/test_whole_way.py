@@ -1,6 +1,6 @@
 """From the bytes that a client sends, through capture, a run and an exported file, to the reader: every call is exact.
 
-``SPANSEAL_SOAK`` makes it 2,000 runs for each way of recording histories.
+``SPANSEAL_SOAK`` makes it 500 runs for each way of recording histories.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from spanseal.testing import capture_spans
 
 SOAK = bool(os.environ.get("SPANSEAL_SOAK"))
 MANY = settings(
-    max_examples=2_000 if SOAK else 25,
+    max_examples=500 if SOAK else 25,
     deadline=None,
     derandomize=not SOAK,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
