@@ -230,7 +230,6 @@ SPAN_APPROVAL: Final = "approval"
 SPAN_MANIFEST: Final = "spanseal.manifest"
 SPAN_VALUE: Final = "spanseal.value"
 SPAN_GAP: Final = "spanseal.gap"
-SPAN_VALUE: Final = "spanseal.value"
 SPAN_STREAM_REST: Final = "spanseal.stream.rest"
 """What a program read of a stream after the watchdog had ended the call's span, to which it links."""
 SPAN_PROBE: Final = "spanseal.probe"
@@ -289,3 +288,15 @@ MACHINE_KEYS: Final[frozenset[str]] = frozenset({
     VALUE_PART, VALUE_PARTS, VALUE_TEXT,
 })
 """Attributes of which nothing may be masked at export: ids and digests that we made, parts of what was masked."""
+
+WORD_KEYS: Final[frozenset[str]] = frozenset({
+    OPERATION_NAME, RUN_OUTCOME, CONTROL_SEAM, CONTROL_DECISION, POLICY_DECISION, EVALUATION_SCORE_LABEL, TOOL_TYPE,
+    TOOL_FAULT, CHECK_SEVERITY, LLM_FORMAT, LLM_STREAM_END, CAPTURE_MODE,
+})
+"""Attributes of our spans with words of ours: a detector that has no use for them must not make a run unreadable."""
+WORDS: Final[frozenset[str]] = frozenset({
+    SPAN_STEP, SPAN_APPROVAL, SPAN_MANIFEST, SPAN_VALUE, SPAN_GAP, SPAN_STREAM_REST, SPAN_PROBE,
+    EVENT_EVALUATION_RESULT, EVENT_POLICY_RESULT, EVENT_HTTP_ATTEMPT, EVENT_PARAMETER_RULE, EVENT_INFERENCE_DETAILS,
+    EVENT_OPERATION_EXCEPTION,
+})
+"""Names of our spans and events in which nothing of anybody else stands."""

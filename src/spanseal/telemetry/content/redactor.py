@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -53,6 +54,7 @@ class Redactor:
         self._places = default_places if set(keys) <= set(DEFAULT_REDACT_KEYS) else any_place
         self._known_keys: dict[str, bool] = {}
         self._seen = Remembered()
+        self._inside = threading.local()
         self._told: set[str] = set()
 
     def text(self, text: str) -> str:
@@ -69,6 +71,10 @@ class Redactor:
         """Each of ``texts`` masked: a history, of which nearly all was searched before."""
         known = self._seen.clean
         return [text if hash(text) in known else self.text(text) for text in texts]
+
+    def finds(self, text: str) -> bool:
+        """Whether anything in ``text`` is to be masked. Not remembered. Never raises."""
+        return self._safely(text) != text
 
     def masked_already(self, text: str) -> None:
         """``text`` is made of what was masked; it is not searched again."""
@@ -95,8 +101,13 @@ class Redactor:
         masked: dict[str, Any] = {}
         for key, value in attributes.items():
             name = str(key)
-            masked[self.text(name)] = self.value(name, value)
+            masked[self.key(name)] = self.value(name, value)
         return masked
+
+    def key(self, key: str) -> str:
+        """The key of an attribute masked; one on which a function fails stays, since it is no value."""
+        new = self.text(key)
+        return self._found(key) if new != key and "[redacted:error:" in new else new
 
     def secret_key(self, key: str) -> bool:
         """Whether what stands under this key goes, whatever it is."""
@@ -176,11 +187,16 @@ class Redactor:
         return text
 
     def _by(self, function: Custom, text: str) -> str:
+        if getattr(self._inside, "on", False):  # a span that a detector makes: its texts would come here without end
+            return mark("error", len(text))
+        self._inside.on = True
         try:
             new = cast("object", function(text))
-        except Exception as error:  # noqa: BLE001 - somebody else's function
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's function
             self._say(getattr(function, "__qualname__", type(function).__qualname__), error)
             return mark("error", len(text))
+        finally:
+            self._inside.on = False
         if isinstance(new, str):
             return new
         self._say(getattr(function, "__qualname__", type(function).__qualname__), TypeError())
@@ -205,7 +221,7 @@ class Redactor:
             return ("=" in text or ":" in text) and named_in(text, self._places, self.secret_key)
         return False
 
-    def _say(self, name: str, error: Exception) -> None:
+    def _say(self, name: str, error: BaseException) -> None:
         """Once for each; never with the error's text, which may quote the value."""
         if name not in self._told:
             self._told.add(name)

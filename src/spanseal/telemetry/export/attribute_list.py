@@ -90,7 +90,7 @@ class AttributeList:
         return piece
 
     def _new_head(self, key: str) -> tuple[bytes, bool] | None:
-        same = self.redactor.text(key) == key
+        same = self.redactor.key(key) == key
         head = (b'{"key":%b,"value":' % _json(key), self.redactor.secret_key(key)) if same else None
         if len(self._heads) >= _MOST:
             self._heads = {}

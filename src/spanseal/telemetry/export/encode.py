@@ -28,6 +28,7 @@ from spanseal.telemetry.span_attributes import plain_attributes
 
 PREFIX: Final = b'{"resourceSpans":['
 SUFFIX: Final = b"]}\n"
+_OURS: Final = semconv.MACHINE_KEYS | semconv.WORD_KEYS
 _MARK: Final = "\ufdd0spans\ufdd0"  # a noncharacter: no span says this
 
 
@@ -96,6 +97,7 @@ def _masked_json(key: str, value: Any, redactor: Redactor) -> Any:
 
 def _span(span: ReadableSpan, stamps: Stamps, writer: AttributeList, most: int) -> dict[str, Any]:
     where, redactor = cast("SpanContext", span.get_span_context()), writer.redactor
+    clear = _clear(span)
     out: dict[str, Any] = {"traceId": f"{where.trace_id:032x}", "spanId": f"{where.span_id:016x}"}
     if where.trace_state:
         out["traceState"] = ",".join(f"{key}={value}" for key, value in where.trace_state.items())
@@ -104,15 +106,15 @@ def _span(span: ReadableSpan, stamps: Stamps, writer: AttributeList, most: int) 
         out["parentSpanId"] = f"{parent.span_id:016x}"
     out["flags"] = 768 if parent is not None and parent.is_remote else 256
     if span.name:
-        out["name"] = redactor.text(span.name)
+        out["name"] = span.name if clear and span.name in semconv.WORDS else redactor.text(span.name)
     out["kind"] = span.kind.value + 1
     out["startTimeUnixNano"] = str(nanoseconds(span.start_time))
     out["endTimeUnixNano"] = str(nanoseconds(span.end_time))
     attributes = plain_attributes(span)
     if attributes or stamps:
-        out["attributes"] = orjson.Fragment(writer.written(attributes, stamps, _clear(span), most))
+        out["attributes"] = orjson.Fragment(writer.written(attributes, stamps, clear, most))
     _some(out, "droppedAttributesCount", span.dropped_attributes)
-    _some(out, "events", [_event(event, writer) for event in span.events])
+    _some(out, "events", [_event(event, writer, clear) for event in span.events])
     _some(out, "droppedEventsCount", span.dropped_events)
     _some(out, "links", [_link(link, writer) for link in span.links])
     _some(out, "droppedLinksCount", span.dropped_links)
@@ -124,15 +126,15 @@ def _span(span: ReadableSpan, stamps: Stamps, writer: AttributeList, most: int) 
 
 
 def _clear(span: ReadableSpan) -> Collection[str]:
-    """What is not masked: of our own spans the ids and digests that we made."""
+    """What is not masked: of our own spans the ids, digests and words that we made."""
     scope = span.instrumentation_scope
-    return semconv.MACHINE_KEYS if scope is not None and scope.name == semconv.SCOPE_NAME else ()
+    return _OURS if scope is not None and scope.name == semconv.SCOPE_NAME else ()
 
 
-def _event(event: Event, writer: AttributeList) -> dict[str, Any]:
+def _event(event: Event, writer: AttributeList, clear: Collection[str]) -> dict[str, Any]:
     out: dict[str, Any] = {"timeUnixNano": str(nanoseconds(event.timestamp))}
-    _some(out, "name", writer.redactor.text(event.name))
-    _told(out, event, writer)
+    _some(out, "name", event.name if clear and event.name in semconv.WORDS else writer.redactor.text(event.name))
+    _told(out, event, writer, clear)
     _some(out, "droppedAttributesCount", event.dropped_attributes)
     return out
 
@@ -146,10 +148,10 @@ def _link(link: Link, writer: AttributeList) -> dict[str, Any]:
     return out
 
 
-def _told(out: dict[str, Any], holder: Event | Link, writer: AttributeList) -> None:
+def _told(out: dict[str, Any], holder: Event | Link, writer: AttributeList, clear: Collection[str] = ()) -> None:
     attributes = plain_attributes(holder)
     if attributes:
-        out["attributes"] = orjson.Fragment(writer.written(attributes))
+        out["attributes"] = orjson.Fragment(writer.written(attributes, clear=clear))
 
 
 def _some(out: dict[str, Any], key: str, value: Any) -> None:

@@ -29,7 +29,8 @@ def carry(configure: Callable[..., None], arguments: Mapping[str, Any]) -> None:
     """Let work that goes to other processes from now on carry the run, and what is called there to configure.
 
     ``configure`` is a function of a module, so that it can be pickled by its name. Where ``arguments`` cannot be
-    pickled (a detector that is a lambda, say), workers record no content, and one line says so.
+    pickled (a detector that is a lambda, say), workers record no content, mask every text of the spans of others, and
+    one line says so.
     """
     if _patches.on:
         return
@@ -90,9 +91,15 @@ def _picklable(arguments: Mapping[str, Any]) -> dict[str, Any]:
         pickle.dumps(dict(arguments))
     except Exception as error:  # noqa: BLE001 - whatever a foreign object raises
         _log.warning(
-            "workers of process pools record no content: the arguments of configure() cannot be pickled (%s); give "
-            "redact= functions of a module",
+            "workers of process pools record no content and mask every text: the arguments of configure() cannot be "
+            "pickled (%s); give redact= functions of a module",
             error,
         )
-        return {**arguments, "redact": None, "capture": "off"}
+        classes = [each for each in arguments["redact"] or () if isinstance(each, str)]
+        return {**arguments, "redact": (*classes, detector_left_behind), "capture": "off"}
     return dict(arguments)
+
+
+def detector_left_behind(_: str) -> str:
+    """In a worker in the place of a detector that could not be taken along: it costs every text that it is given."""
+    raise LookupError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spanseal import VerifiableAgent, configure, tool
+from spanseal import NotEmptyCheck, RunReader, VerifiableAgent, VerificationPipeline, configure, tool
 from spanseal.genai.messages import ToolCall
 from spanseal.telemetry.configure import shutdown
 from spanseal.testing import ScriptedModel
@@ -40,3 +40,18 @@ def test_names_of_agents_resources_and_repr_of_errors_are_masked_in_spans_number
     for text in files.values():
         assert "ann.secret" not in text
         assert "hunter2" not in text
+
+
+def test_a_detector_without_use_for_any_text_leaves_a_run_readable(tmp_path: Path) -> None:
+    def nothing(_: str) -> str:
+        raise ValueError
+
+    configure("shop", export=tmp_path, redact=[nothing])
+    try:
+        VerifiableAgent(ScriptedModel(["said"]), verification=VerificationPipeline([NotEmptyCheck()])).run("asked")
+    finally:
+        shutdown()
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"asked" in path.read_bytes()]
+    (run,) = RunReader.open(tmp_path).runs()
+    assert (run.grade, run.outcome) == ("complete", "completed")
+    assert (len(run.calls), len(run.steps)) == (1, 1)

@@ -215,6 +215,19 @@ def test_functions_of_the_application_see_decoded_strings_and_a_fault_costs_what
     assert "names raised ValueError" in caplog.text
 
 
+def test_a_detector_that_makes_spans_or_wants_to_exit_is_a_fault_like_any_other() -> None:
+    def spans(text: str) -> str:
+        return text + masks.text("inner " + text)
+
+    def leaves(text: str) -> str:
+        raise SystemExit
+
+    masks = Redactor((), (), [spans])
+    assert masks.text("a") == "a[redacted:error:7]"
+    assert masks.text("b") == "b[redacted:error:7]"
+    assert Redactor((), (), [leaves]).text("a") == "[redacted:error:1]"
+
+
 def test_a_fault_of_our_own_costs_the_whole_value(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any) -> str:
         raise RuntimeError
