@@ -9,6 +9,7 @@ import ast
 import re
 import statistics
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,18 @@ def name_of(path: Path) -> str:
     return path.relative_to(SRC).as_posix()
 
 
-def imports_of(path: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def imports_of(path: Path) -> tuple[tuple[int, str], ...]:
+    return tuple(_imports_of(path))
+
+
+def _imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -105,7 +116,7 @@ def test_no_function_is_longer_than_allowed() -> None:
     long = [
         f"{name_of(path)}:{node.lineno} {node.name} has {code_lines(node)} lines"
         for path in python_files()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and code_lines(node) > MAX_FUNCTION
     ]
     assert not long
@@ -150,7 +161,7 @@ def test_only_settings_reads_the_environment() -> None:
         f"{name_of(path)}:{node.lineno}"
         for path in python_files()
         if not name_of(path).startswith("settings/")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}
     ]
     assert not wrong
@@ -163,7 +174,7 @@ def test_only_semconv_spells_names() -> None:
         f"{name_of(path)}:{node.lineno} {node.value}"
         for path in python_files()
         if name_of(path) not in {"__init__.py", "genai/semconv.py", "settings/otlp_variables.py"}
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if node.value in known or re.fullmatch(r"gen_ai\.[a-z_.]+", node.value)
     ]
@@ -184,4 +195,8 @@ def test_what_types_alone_need_is_not_above_either() -> None:
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    assert not [name_of(path) for path in python_files() if not ast.get_docstring(ast.parse(path.read_text("utf-8")))]
+    assert not [
+        name_of(path)
+        for path in python_files()
+        if not (isinstance(module := nodes_of(path)[0], ast.Module) and ast.get_docstring(module))
+    ]
