@@ -24,6 +24,7 @@ from spanseal.telemetry.capture.streams.open_calls import drain, end_all
 from spanseal.telemetry.export.folder import FolderExport
 from spanseal.telemetry.export.sink import Health, Sink
 from spanseal.telemetry.export.spool import Keeping, Spool
+from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.ledger.processor import LedgerProcessor
 from spanseal.telemetry.plan import Asked, Plan, Redact, checked, headers_of, planned, route_of
 from spanseal.telemetry.propagation.process_pools import carry, stop_carrying
@@ -135,12 +136,18 @@ def flush(timeout: float = 30.0) -> bool:
 
     ``timeout`` in seconds. Without export there is nothing to deliver: True.
     """
+    delivered = _delivered(timeout)
+    signals = _state.signals
+    if signals is not None:
+        guarded(lambda: signals.flush(min(timeout, _EXIT_SECONDS)))()
+    return delivered is True
+
+
+@guarded
+def _delivered(timeout: float) -> bool:
     drain()  # streams that were dropped end first
     ledger = active().ledger
-    delivered = ledger is None or ledger.force_flush(int(timeout * 1000))
-    if _state.signals is not None:
-        _state.signals.flush(min(timeout, _EXIT_SECONDS))
-    return delivered
+    return ledger is None or ledger.force_flush(int(timeout * 1000))
 
 
 def health() -> Health:
@@ -172,22 +179,31 @@ def _switch_off(seconds: float) -> None:
     _state.by_default = False
     if asked is None or installed is None:
         return
-    end_all()  # a stream that is open now is told as held
-    ledger = active().ledger
-    if ledger is not None:
-        ledger.shutdown(seconds)
-    if _state.signals is not None:
-        _state.signals.close(min(seconds, _SIGNAL_SECONDS))
-        _state.signals = None
+    ledger, signals = active().ledger, _state.signals
+    _state.signals = None
+    for step in (
+        end_all,  # a stream that is open now is told as held
+        lambda: ledger and ledger.shutdown(seconds),
+        lambda: signals and signals.close(min(seconds, _SIGNAL_SECONDS)),
+        lambda: _disconnect(installed),
+        stop_carrying_into_threads,  # put on last, taken off first
+        stop_carrying,
+        _stop_threading,
+    ):
+        guarded(step)()  # a fault in one leaves the others to be done
+    activate(None)
+
+
+def _disconnect(installed: Installed) -> None:
     if installed.relay is not None:
         installed.relay.target = None
         installed.record_ours(on=False)
-    stop_carrying_into_threads()  # put on last, taken off first
-    stop_carrying()
+
+
+def _stop_threading() -> None:
     if _state.threads:
         _state.threads = False
         ThreadingInstrumentor().uninstrument()
-    activate(None)
 
 
 def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Effects) -> None:

@@ -5,12 +5,15 @@ Only this module, its two seams (``capture.clients``) and the zero-code entry to
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+import logging
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
 
 from spanseal.errors import UsageError
 from spanseal.telemetry.capture.clients import ollama, openai
 from spanseal.telemetry.capture.clients.class_swap import is_swapped, swap_back
 
+_log: Final = logging.getLogger("spanseal")
 _T = TypeVar("_T")
 
 
@@ -33,9 +36,9 @@ def instrument(client: _T) -> _T:
         return client
     kinds = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in client.__class__.__mro__}
     if kinds & {"openai.SyncAPIClient", "openai.AsyncAPIClient"}:
-        openai.swap_client(client, asynchronous="openai.AsyncAPIClient" in kinds)
+        _swap(client, openai.swap_client, asynchronous="openai.AsyncAPIClient" in kinds)
     elif kinds & {"ollama.Client", "ollama.AsyncClient"}:
-        ollama.swap_client(client, asynchronous="ollama.AsyncClient" in kinds)
+        _swap(client, ollama.swap_client, asynchronous="ollama.AsyncClient" in kinds)
     else:
         raise UsageError(
             f"instrument() knows openai.OpenAI, AsyncOpenAI, their Azure forms, ollama.Client and AsyncClient, "
@@ -44,8 +47,22 @@ def instrument(client: _T) -> _T:
     return client
 
 
+def _swap(client: object, swap_client: Callable[..., None], *, asynchronous: bool) -> None:
+    try:
+        swap_client(client, asynchronous=asynchronous)
+    except Exception:  # noqa: BLE001 - a fault of ours must not cost the program its client (DESIGN 10.4)
+        _log.warning("a client cannot be instrumented; it works on, and its calls are not recorded", exc_info=True)
+        uninstrument(client)
+
+
 def uninstrument(client: _T) -> _T:
-    """Give ``client`` its own class back; streams that are being read still end their spans."""
+    """Give ``client`` its own class back; streams that are being read still end their spans.
+
+    >>> import ollama
+    >>> client = instrument(ollama.Client())
+    >>> type(uninstrument(client)) is ollama.Client
+    True
+    """
     inner: Any = getattr(client, "_client", None)
     swap_back(inner)
     swap_back(client)

@@ -6,12 +6,15 @@ May import active, content, tracing, open_calls and ledger.state.
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from contextvars import Token
+from typing import Any, Final, NamedTuple
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
+from opentelemetry.context import Context
 from opentelemetry.trace import Span
 
 from spanseal.errors import text_of
@@ -34,8 +37,8 @@ _BAD: Final = frozenset({"failed", "halted"})
 class RunSpan:
     """A run that goes on. ``run_id`` is 32 hex digits; ``trace_id`` likewise, empty when nothing records."""
 
-    def __init__(self, context: RunContext, span: Span) -> None:
-        self.run_id = context.run_id
+    def __init__(self, run_id: str, span: Span) -> None:
+        self.run_id = run_id
         self.trace_id = _trace_id(span) or ""
         self.outcome = ""
         self._span = span
@@ -105,30 +108,55 @@ def run_span(
     >>> len(run.run_id)
     32
     """
-    current = active()
-    outer = run_of(otel_context.get_current())
-    conversation = conversation_id or (outer.context.conversation_id if outer else "")
-    parent = outer.context.run_id if outer else ""
-    context = RunContext(current.effects.ids.run_id(), agent_name, parent, conversation)
-    state = RunState(context, pending=True)
-    span = _start(current, state, description)
-    for key, content in ((semconv.SYSTEM_INSTRUCTIONS, instructions), (semconv.INPUT_MESSAGES, input_messages)):
-        if content:
-            set_content(span, key, content)
-    if request is not None:
-        _tell_request(current, span, request)
-    run = RunSpan(context, span)
-    token = otel_context.attach(trace.set_span_in_context(span, with_run(state)))
+    begun = _begun(agent_name, conversation_id, description)
+    span = trace.INVALID_SPAN if begun is None else begun.span
+    run = RunSpan(secrets.token_hex(16) if begun is None else begun.state.context.run_id, span)
+    _tell_content(span, instructions, input_messages, request)
+    token = None if begun is None else _entered(begun)
     try:
         yield run
     except BaseException as error:
         run.finish("failed", "exception", error_type=type(error).__qualname__, message=text_of(error))
         raise
     finally:
-        otel_context.detach(token)
+        if token is not None:
+            otel_context.detach(token)
         if not run.outcome:
             run.finish("completed", "")
-        _end(current, span, run.run_id)
+        if begun is not None:
+            _end(begun.current, span, run.run_id)
+
+
+class _Begun(NamedTuple):
+    """A run whose span has started."""
+
+    current: Active
+    state: RunState
+    span: Span
+
+
+@guarded
+def _begun(agent_name: str, conversation_id: str, description: str) -> _Begun:
+    current = active()
+    outer = run_of(otel_context.get_current())
+    conversation = conversation_id or (outer.context.conversation_id if outer else "")
+    parent = outer.context.run_id if outer else ""
+    state = RunState(RunContext(current.effects.ids.run_id(), agent_name, parent, conversation), pending=True)
+    return _Begun(current, state, _start(current, state, description))
+
+
+@guarded
+def _entered(begun: _Begun) -> Token[Context]:
+    return otel_context.attach(trace.set_span_in_context(begun.span, with_run(begun.state)))
+
+
+@guarded
+def _tell_content(span: Span, instructions: Any, input_messages: Any, request: ChatRequest | None) -> None:
+    for key, content in ((semconv.SYSTEM_INSTRUCTIONS, instructions), (semconv.INPUT_MESSAGES, input_messages)):
+        if content:
+            set_content(span, key, content)
+    if request is not None:
+        _tell_request(active(), span, request)
 
 
 @guarded

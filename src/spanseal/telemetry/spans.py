@@ -10,6 +10,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
+from spanseal.effects import Clock
 from spanseal.errors import text_of
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.plain import plain_text
@@ -32,8 +33,7 @@ def open_span(name: str) -> Generator[Span]:
     >>> captured.one("step").kind.name
     'INTERNAL'
     """
-    clock = active().effects.clock
-    span = _started(name, clock.time_ns())
+    span, clock = _started(name)
     token = otel_context.attach(trace.set_span_in_context(span))
     try:
         yield span
@@ -42,19 +42,20 @@ def open_span(name: str) -> Generator[Span]:
         raise
     finally:
         otel_context.detach(token)
-        _end(span, clock.time_ns())
+        _end(span, clock)
 
 
-def _started(name: str, now: int) -> Span:
+def _started(name: str) -> tuple[Span, Clock | None]:
     try:
-        return tracer().start_span(name, kind=SpanKind.INTERNAL, start_time=now)
+        clock = active().effects.clock
+        return tracer().start_span(name, kind=SpanKind.INTERNAL, start_time=clock.time_ns()), clock
     except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
-        return trace.INVALID_SPAN
+        return trace.INVALID_SPAN, None
 
 
-def _end(span: Span, now: int) -> None:
+def _end(span: Span, clock: Clock | None) -> None:
     try:
-        span.end(now)
+        span.end(None if clock is None else clock.time_ns())
         ended_unseen(span)
     except Exception:  # noqa: BLE001 - some processor's fault, likewise
         return

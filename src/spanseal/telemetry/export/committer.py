@@ -1,4 +1,4 @@
-"""The thread that brings what was written onto the disk itself, some milliseconds later. Standard library only.
+"""The thread that brings what was written onto the disk itself, some milliseconds later. May import guard.
 
 It sleeps while nothing is written, and is woken through a ``SimpleQueue``, which may be used from a finaliser in the
 middle of anything.
@@ -11,12 +11,14 @@ import queue
 import threading
 from collections.abc import Callable
 
+from spanseal.telemetry.guard import guarded
+
 
 class Committer:
     """Calls ``sync`` at most ``seconds`` after each :meth:`dirty`, and as rarely as that allows."""
 
     def __init__(self, sync: Callable[[], object], seconds: float) -> None:
-        self._sync = sync
+        self._sync = guarded(sync)  # the thread lives on, or nothing would be synced any more
         self._seconds = seconds
         self._queue: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None

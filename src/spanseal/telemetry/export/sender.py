@@ -1,4 +1,4 @@
-"""The thread that ships spool segments and adopts those of dead processes. May import otlp_http, spool_files, encode.
+"""The thread that ships spool segments and adopts those of dead processes. May import its siblings and guard.
 
 No piece of its work holds the interpreter for long: lines are cut and joined in batches of bounded bytes, nothing is
 parsed, and reading, compressing and sending give the interpreter free.
@@ -27,6 +27,7 @@ from spanseal.telemetry.export.encode import PREFIX, SUFFIX, batch
 from spanseal.telemetry.export.otlp_http import Answer, OtlpHttp
 from spanseal.telemetry.export.segment import Source
 from spanseal.telemetry.export.sink import Complaints
+from spanseal.telemetry.guard import guarded
 
 BATCH_BYTES: Final = 512 * 1024
 _GATHER: Final = 0.2  # seconds that a wake-up waits for company
@@ -154,18 +155,19 @@ class Sender:
 
     def _run(self) -> None:
         otel_context.attach(Context())  # not a part of whatever run happened to start us
-        rest = 0.0
+        failed = guarded(self._failed)
+        rest: float | None = 0.0
         while not self.stopping:
-            self._rest(rest, failed=self._in_a_row > 0)
+            self._rest(_LONGEST if rest is None else rest, failed=self._in_a_row > 0)
             try:
                 self._look_round()
                 self._ship_all()
                 self._tidy = False
                 rest = 0.0 if self._more else _LOOK_ROUND
             except _Later as later:
-                rest = self._failed(str(later), later.retry_after)
+                rest = failed(str(later), later.retry_after)
             except Exception as error:  # noqa: BLE001 - the thread must live; the spool keeps the spans
-                rest = self._failed(f"{type(error).__name__}: {error}", None)
+                rest = failed(f"{type(error).__name__}: {error}", None)
         self._leave()
 
     def _rest(self, seconds: float, *, failed: bool) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -21,7 +22,7 @@ _SOURCE = str(Path(spanseal.__file__).parent)
 
 
 def functions_run_by(program: Callable[[], Any]) -> list[FunctionType]:
-    """Every function of spanseal that the program's thread runs, in order of their first call."""
+    """Every function of spanseal that the program and the threads it starts run, in order of their first call."""
     codes: dict[CodeType, None] = {}
 
     def look(frame: FrameType, event: str, _: Any) -> None:
@@ -29,11 +30,13 @@ def functions_run_by(program: Callable[[], Any]) -> list[FunctionType]:
             codes[frame.f_code] = None
 
     before = sys.getprofile()
+    threading.setprofile(look)
     sys.setprofile(look)
     try:
         program()
     finally:
         sys.setprofile(before)
+        threading.setprofile(None)
     found: dict[CodeType, FunctionType] = {}
     for held in gc.get_objects():
         if isinstance(held, FunctionType) and held.__code__ in codes:
