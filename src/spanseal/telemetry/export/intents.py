@@ -70,6 +70,11 @@ class Intents:
         """Whether ended spans take most of the file."""
         return self.size > COMPACT_BYTES and self._live * 2 < self.size
 
+    @property
+    def newest(self) -> int:
+        """Where the start of the last span lies that has not ended; -1 if all have."""
+        return next(reversed(self._open.values()), (-1, 0))[0]
+
     def start(self, key: Key, line: bytes) -> None:
         """Note a start. Raises OSError; the file is then as before."""
         record = b"+%032x%016x " % key + line

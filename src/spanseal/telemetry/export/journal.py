@@ -56,7 +56,8 @@ class Journal:
         self._unsynced: list[Segment] = []
         self._number = 0
         self._written = self._synced = 0
-        self._new_names = self._starts_to_sync = self._ends_to_sync = False
+        self._new_names = self._ends_to_sync = False
+        self._starts_synced = -1
         self._held = 0
         self.count = 0
         """Lines of ends that were written."""
@@ -105,7 +106,7 @@ class Journal:
                 return False
             if self._intents is not None and self._intents.known[0] <= segment.path.name:
                 self._intents.compact(segment.path.name, segment.size)
-                self._starts_to_sync = self._new_names = True
+                self._starts_synced, self._new_names = -1, True
             if segment in self._unsynced:
                 self._unsynced.remove(segment)
             self._held -= segment.size
@@ -193,7 +194,6 @@ class Journal:
 
     def _note(self, key: Key, line: bytes) -> None:
         self._file().start(key, line)
-        self._starts_to_sync = True
 
     def _append(self, key: Key | None, line: bytes) -> None:
         self._file()
@@ -212,7 +212,7 @@ class Journal:
         if self._intents is None:
             self._number = 0
             self._intents = Intents(self._folder, "-0000" if self._segment_bytes else "")
-            self._new_names = True
+            self._starts_synced, self._new_names = -1, True
             if not self._segment_bytes:
                 self._next()
         return self._intents
@@ -231,8 +231,12 @@ class Journal:
 
     def _to_sync(self) -> list[int]:
         segments = [*self._unsynced, *([self._current] if self._current and self._ends_to_sync else [])]
-        starts = [self._intents.fd] if self._intents and self._starts_to_sync else []
-        return [segment.fd for segment in segments] + starts
+        fds = [segment.fd for segment in segments]
+        intents = self._intents
+        if intents is not None and intents.newest >= self._starts_synced:  # who has ended shows by the end
+            fds.append(intents.fd)
+            self._starts_synced = intents.size
+        return fds
 
     def _sync_through(self, number: int) -> None:
         with self._sync_lock:
@@ -240,14 +244,15 @@ class Journal:
                 return
             with self._lock:
                 upto, fds, names, done = self._written, self._to_sync(), self._new_names, list(self._unsynced)
-                self._new_names = self._starts_to_sync = self._ends_to_sync = False
+                self._new_names = self._ends_to_sync = False
             try:
                 for fd in fds:
                     os.fdatasync(fd) if hasattr(os, "fdatasync") else os.fsync(fd)
                 if names:
                     _sync_folder(self._folder)
             except OSError:
-                self._new_names = self._starts_to_sync = self._ends_to_sync = True
+                self._new_names = self._ends_to_sync = True
+                self._starts_synced = -1
                 raise
             with self._lock:
                 self._unsynced = [segment for segment in self._unsynced if segment not in done]
@@ -259,7 +264,7 @@ class Journal:
         with self._sync_lock, self._lock:
             if self._intents is not None and self._current is not None and not self._busy:
                 self._intents.compact(self._current.path.name, self._current.size)
-                self._starts_to_sync = self._new_names = True
+                self._starts_synced, self._new_names = -1, True
 
     def _sync_and_tell(self, number: int | None = None) -> None:
         """What is written is written: a disk that does not sync is told, and asked again with the next one."""

@@ -69,6 +69,26 @@ def test_sync_is_on_disk_before_the_call_returns_and_only_what_was_written(tmp_p
     journal.close(0, keep=False)
 
 
+def test_the_start_of_a_span_that_has_ended_needs_no_sync(tmp_path: Path, disk: Disk) -> None:
+    journal = Journal(tmp_path, "group", 3600)
+    write(journal)
+    journal.sync()
+    assert disk.synced == ["spans-", ".start"]  # the files are new
+    write(journal)
+    journal.sync()
+    assert disk.synced[2:] == ["spans-"]
+    one, two = span(), span()
+    for each in (one, two):
+        journal.start(key_of(each), start_line(ENCODER, each, {}) or b"")
+    journal.end(key_of(two), ENCODER.line(two, {}))
+    journal.sync()
+    assert disk.synced[3:] == ["spans-", ".start"]  # one is open
+    write(journal)
+    journal.sync()
+    assert disk.synced[5:] == ["spans-"]  # and on the disk
+    journal.close(0, keep=False)
+
+
 def test_calls_that_wait_at_the_same_time_share_a_sync(tmp_path: Path, disk: Disk) -> None:
     journal = Journal(tmp_path, "sync", 0.05)
     disk.pause = 0.02
