@@ -187,7 +187,7 @@ def _params(
     if system and isinstance(text, str) and system[0].get("content") == text:
         rest[places.system] = {"$": "system"}
     told, said = shapes.numbers(wires, messages)
-    used, given = shapes.numbers(offered, tools if offered else ())
+    used, given = shapes.numbers(offered, tools if offered else (), tools=True)
     params: JsonObject = {"v": VERSION, "body": rest, "shapes": shapes.all, "messages": told, "tools": used}
     lists = {"messages": said, "tools": given}
     return params, _joined(rest, lists, system)

@@ -32,6 +32,8 @@ _PART_FIELDS: Final = (
 )
 _LONG: Final = 16
 _SHORT_SHAPE: Final = 4096
+_MOST_TOOLS: Final = 256
+_LONG_TOOL: Final = 8192
 
 
 class Shapes:
@@ -54,10 +56,13 @@ class Shapes:
         self._like: dict[tuple[Any, ...], int] | None = {} if quick else None
         self._plain = -1
 
-    def numbers(self, wires: Sequence[Any], values: Sequence[JsonObject | None]) -> tuple[list[int], list[Any]]:
+    def numbers(
+        self, wires: Sequence[Any], values: Sequence[JsonObject | None], *, tools: bool = False
+    ) -> tuple[list[int], list[Any]]:
         """The number of the shape of each of ``wires``, whose content is in ``values``, and what the two give back.
 
-        None stands for the value of a message that is a role and a text (:mod:`spanseal.genai.sent_messages`).
+        None stands for the value of a message that is a role and a text (:mod:`spanseal.genai.sent_messages`);
+        ``tools`` says that these are tools, mostly those of the request before.
         Raises ValueError, TypeError or LookupError for what has no shape.
         """
         numbers: list[int] = []
@@ -68,16 +73,18 @@ class Shapes:
                     self._plain = self._add(_PLAIN_SHAPE)
                 number, back = self._plain, wire
             else:
-                number, back = self._number(wire, value)
+                number, back = self._number(wire, value, _tool_shape if tools else _new_shape)
             numbers.append(number)
             made.append(back)
         return numbers, made
 
-    def _number(self, wire: Any, value: JsonObject) -> tuple[int, Any]:
+    def _number(
+        self, wire: Any, value: JsonObject, shape_of: Callable[[Any, JsonObject], Any]
+    ) -> tuple[int, Any]:
         keys = tuple(wire) if is_map(wire) else ()
         found = self._guessed(keys, wire, value)
         if found is None:
-            number = self._add(_shape(wire, _Index(value)))
+            number = self._add(shape_of(wire, value))
             if self._like is not None:
                 self._like[keys] = number
             found = number, self._makers[number](value)
@@ -100,6 +107,29 @@ class Shapes:
             self.all.append(shape)
             self._makers.append(_known_maker(told) if len(told) <= _SHORT_SHAPE else maker(shape))
         return number
+
+
+_tool_shapes: Final[dict[bytes, Any]] = {}
+
+
+def _tool_shape(wire: Any, value: JsonObject) -> Any:
+    """The shape of a tool that may have been seen before, word for word."""
+    try:
+        words = orjson.dumps((wire, value))
+    except TypeError:
+        return _new_shape(wire, value)
+    shape = _tool_shapes.get(words)
+    if shape is None:
+        shape = _new_shape(wire, value)
+        if len(_tool_shapes) >= _MOST_TOOLS:
+            _tool_shapes.clear()
+        if len(words) <= _LONG_TOOL:
+            _tool_shapes[words] = shape
+    return shape
+
+
+def _new_shape(wire: Any, value: JsonObject) -> Any:
+    return _shape(wire, _Index(value))
 
 
 def _plain(wire: Any, value: JsonObject) -> bool:

@@ -20,7 +20,7 @@ MESSAGE: Any = st.one_of(
     st.fixed_dictionaries({"role": ROLE, "content": CONTENT}),
     st.fixed_dictionaries({"content": TEXT, "role": ROLE}),
     st.fixed_dictionaries({"role": ROLE, "content": TEXT, "name": TEXT}),
-    st.dictionaries(st.sampled_from(["role", "content", "x"]), TEXT | st.integers(), max_size=2),
+    st.dictionaries(st.sampled_from(["role", "content", "x"]), TEXT | st.integers(-9, 9), max_size=2),
 )
 FORMATS = ["openai.chat", "openai.responses", "openai.embeddings", "ollama.chat", "ollama.generate", "ollama.embed"]
 
