@@ -46,7 +46,7 @@ def cut_short(texts: Sequence[str], body: Mapping[str, Any]) -> str:
     Either mark of an end will do, ``[DONE]`` or a finish reason: some servers send only one of them.
     """
     choices = as_list(body.get("choices"))
-    if any(map(is_end, texts)) or not choices or any(as_map(choice).get("finish_reason") for choice in choices):
+    if not choices or any(as_map(choice).get("finish_reason") for choice in choices) or any(map(is_end, texts)):
         return ""
     return "the stream ended before the model said that it had finished: look at the server's log"
 

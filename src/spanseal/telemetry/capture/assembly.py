@@ -6,12 +6,13 @@ May import genai.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from spanseal.genai.sse import before_end, is_end
 from spanseal.genai.wire import Assembler, WireFormat
-from spanseal.genai.wire_json import JsonObject, as_map, loads_fast, loads_received
+from spanseal.genai.wire_json import JsonObject, as_map, loads_fast, loads_received, render
 
 _BIG: Final = re.compile(r"\d{19}", re.ASCII)
 """Where no number is that long, the fast parser is exact too."""
@@ -19,14 +20,26 @@ _HANDFUL: Final = 16
 """So many chunks are looked at together: one by one would cost twice as much."""
 
 
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The ``texts`` of a stream, an unfinished one last, the bytes of a character that was cut (``tail``), the ``body``
+    that the texts amount to, and whether nothing is to be masked in any of them (``clean``; False: not known)."""
+
+    texts: list[str]
+    tail: bytes
+    body: JsonObject
+    clean: bool
+
+
 class Assembly:
     """Takes the bytes of a stream as they come, in any cut; gives what :func:`split` and :func:`assembled` give.
 
-    Not to be asked by one thread while another adds.
+    ``finds`` says whether a text holds what is to be masked. Not to be asked by one thread while another adds.
     """
 
-    def __init__(self, wire: WireFormat) -> None:
+    def __init__(self, wire: WireFormat, finds: Callable[[str], bool] | None = None) -> None:
         self._wire = wire
+        self._finds = finds
         self._stream: Assembler = wire.StreamAssembler()
         self._texts: list[str] = []
         self._begun = self._ended = False
@@ -41,11 +54,11 @@ class Assembly:
         if self._chunks >= _HANDFUL and len(self._waiting) >= self._enough:
             self._take()
 
-    def over(self) -> tuple[list[str], bytes, JsonObject]:
-        """No more bytes come: the texts, an unfinished one last, the bytes of a cut character, and the whole body."""
+    def over(self) -> Assembled:
+        """No more bytes come."""
         texts, tail = split(self._wire, self._next(len(self._waiting)))
         self._feed(texts)
-        return self._texts, tail, self._stream.body()
+        return Assembled(self._texts, tail, self._stream.body(), self._finds is not None)
 
     def _take(self) -> None:
         self._chunks = 0
@@ -65,9 +78,13 @@ class Assembly:
 
     def _feed(self, texts: list[str]) -> None:
         self._texts += texts
-        for text in () if self._ended else before_end(texts):
+        if self._finds is not None and texts and self._finds(render(texts)):
+            self._finds = None  # what is found will be looked for in the whole
+        for text in texts:
+            self._ended = self._ended or is_end(text)
+            if self._ended:
+                return
             self._stream.feed(as_map(_parsed(text)))
-        self._ended = self._ended or any(map(is_end, texts))
 
 
 def split(wire: WireFormat, data: bytes) -> tuple[list[str], bytes]:

@@ -120,7 +120,7 @@ class ModelCall:
     def note(self, attempt: HttpAttempt, error: BaseException | None = None) -> None:
         """An attempt was answered, or failed without an answer: an event on the span."""
         if attempt.plain_stream and self.span.is_recording():
-            attempt.assembly = Assembly(self._wire)
+            attempt.assembly = Assembly(self._wire, active().redactor.finds)
         event: dict[str, Any] = {sc.HTTP_ATTEMPT_NUMBER: attempt.number}
         if attempt.status is not None:
             event[sc.HTTP_STATUS] = attempt.status

@@ -30,7 +30,7 @@ def record_end(
     if last.stream and last.first is not None:
         span.set_attribute(sc.RESPONSE_TIME_TO_FIRST_CHUNK, last.first - started)
     answer = read_answer(wire, last, secrets)
-    fault = record_answer(span, wire, answer, last.encoding, sent if last.status < 400 else b"")
+    fault = record_answer(span, wire, answer, last.encoding, sent if last.status < 400 else b"", secrets)
     last.told = len(answer.texts or ())
     end = settled(last, answer, fault)
     if last.stream:
@@ -43,7 +43,7 @@ def record_end(
 def record_rest(span: Span, wire: WireFormat, last: HttpAttempt, before: int, *, secrets: tuple[str, ...]) -> None:
     """Record what came after the first ``before`` texts of a stream, and how its reading ended at last."""
     answer = read_answer(wire, last, secrets)
-    rest = masked_texts(answer.texts or ())[before:]  # what is masked may lie on both sides
+    rest = masked_texts(answer.texts or (), secrets)[before:]  # what is masked may lie on both sides
     if answer.texts is None:  # an adapter's own answer is one document, whole
         set_content(span, sc.LLM_RESPONSE_BODY, (answer.data or b"").decode("utf-8", "replace"))
     else:

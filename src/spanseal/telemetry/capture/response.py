@@ -16,13 +16,13 @@ from spanseal.genai.sse import is_end
 from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads_fast, render
 from spanseal.telemetry.active import active
-from spanseal.telemetry.capture.assembly import assembled, parsed, split
+from spanseal.telemetry.capture.assembly import Assembled, assembled, parsed, split
 from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.capture.estimate import estimated_usage
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.digests import salted_digest
-from spanseal.telemetry.content.redact import without_keys
+from spanseal.telemetry.content.redact import struck, without_keys
 from spanseal.telemetry.content.split_values import masked_texts, without_tokens
 from spanseal.telemetry.content.tool_credentials import may_hold_credentials, without_tool_credentials
 
@@ -33,7 +33,8 @@ _LAST: Final = frozenset({"response.completed", "response.incomplete"})
 class Answer:
     """``data``: the body, decoded, without the client's keys; None where it cannot be decoded. ``texts``: those of the
     stream's chunks, an unfinished one last; None where the body is one document. ``finished``: the stream's end mark
-    has come. ``tail``: the bytes of a character that was cut. ``body``: what the texts amount to, if that is known."""
+    has come. ``tail``: the bytes of a character that was cut. ``body``: what the texts amount to, if that is known.
+    ``clean``: no text holds what is to be masked."""
 
     size: int
     data: bytes | None
@@ -41,6 +42,7 @@ class Answer:
     finished: bool = False
     tail: bytes = b""
     body: JsonObject | None = None
+    clean: bool = False
 
 
 def read_answer(wire: WireFormat, attempt: HttpAttempt, secrets: tuple[str, ...] = ()) -> Answer:
@@ -52,17 +54,18 @@ def read_answer(wire: WireFormat, attempt: HttpAttempt, secrets: tuple[str, ...]
     size, data = len(data), without_keys(data, secrets)
     if not _is_stream(attempt, data):
         return Answer(size, without_tool_credentials(data))
-    body = None
     if attempt.assembly is not None and _is_over(attempt) and data is raw and not may_hold_credentials(data):
-        texts, tail, body = attempt.assembly.over()
-    else:
-        texts, tail = split(wire, data)
+        whole: Assembled = attempt.assembly.over()
+        return Answer(size, data, whole.texts, _finished(whole.texts), whole.tail, whole.body, clean=whole.clean)
+    texts, tail = split(wire, data)
     if may_hold_credentials(data):
         texts = [without_tool_credentials(text.encode()).decode() for text in texts]
-    return Answer(size, data, texts, _finished(texts), tail, body)
+    return Answer(size, data, texts, _finished(texts), tail)
 
 
-def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, sent: bytes) -> str:
+def record_answer(
+    span: Span, wire: WireFormat, answer: Answer, encoding: str, sent: bytes, secrets: tuple[str, ...] = ()
+) -> str:
     """Set every response attribute and return what is wrong with the answer, in words; empty if nothing is.
 
     ``sent`` is the request, for an estimate where the provider tells no counts; empty for none.
@@ -74,14 +77,15 @@ def record_answer(span: Span, wire: WireFormat, answer: Answer, encoding: str, s
     body = _body(wire, answer)
     messages: Sequence[JsonObject] = wire.output_messages(body) if is_map(body) else []
     text = render(messages)
-    _record_body(span, answer, masked=_holds_secrets(text))
+    bare = struck(text, secrets)  # a model may say the key in pieces
+    _record_body(span, answer, secrets, masked=bare is not text or _holds_secrets(text))
     if not is_map(body):
         return wire.fault_of(body)
     told = wire.response_attributes(body)
     for key, value in told.items():
         span.set_attribute(key, active().redactor.value(key, value))
     if messages:
-        set_content(span, sc.OUTPUT_MESSAGES, text)
+        set_content(span, sc.OUTPUT_MESSAGES, bare)
     if sent and answer.size and (messages or not body.get("error")):
         for key, value in estimated_usage(wire, sent, told, messages).items():
             span.set_attribute(key, value)
@@ -94,12 +98,13 @@ def _body(wire: WireFormat, answer: Answer) -> Any:
     return parsed(answer.data or b"") if answer.texts is None else assembled(wire, answer.texts)
 
 
-def _record_body(span: Span, answer: Answer, *, masked: bool) -> None:
+def _record_body(span: Span, answer: Answer, secrets: tuple[str, ...], *, masked: bool) -> None:
     """``masked``: something in the answer's content must go, so it must go where it lies in pieces, too."""
     if active().capture != "full":
         span.set_attribute(sc.LLM_RESPONSE_DIGEST, salted_digest(span, answer.data or b""))
     if answer.texts is not None:
-        record_texts(span, masked_texts(answer.texts) if masked else answer.texts, answer.tail)
+        texts = masked_texts(answer.texts, secrets) if masked else answer.texts
+        record_texts(span, texts, answer.tail, clean=answer.clean and not masked)
     elif active().capture == "full":
         text = (answer.data or b"").decode("utf-8", "replace")
         set_content(span, sc.LLM_RESPONSE_BODY, without_tokens(text) if masked else text)
@@ -109,12 +114,12 @@ def _holds_secrets(text: str) -> bool:
     return active().redactor.text(text) != text
 
 
-def record_texts(span: Span, texts: Sequence[str], tail: bytes) -> None:
-    """Set the texts of a stream's chunks, in order, word for word."""
+def record_texts(span: Span, texts: Sequence[str], tail: bytes, *, clean: bool = False) -> None:
+    """Set the texts of a stream's chunks, in order, word for word; ``clean`` says that nothing is to be masked."""
     span.set_attribute(sc.LLM_STREAM_CHUNKS, len(texts))
     if active().capture != "full":
         return
-    set_content(span, sc.LLM_RESPONSE_BODY, render(texts))
+    set_content(span, sc.LLM_RESPONSE_BODY, render(texts), masked=clean)
     if tail:
         set_content(span, sc.LLM_RESPONSE_TAIL, tail.hex())
 

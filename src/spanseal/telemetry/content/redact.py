@@ -37,6 +37,17 @@ def without_keys(data: bytes, secrets: tuple[str, ...]) -> bytes:
     return data
 
 
+def struck(text: str, secrets: tuple[str, ...]) -> str:
+    """:func:`without_keys` for a text.
+
+    >>> struck("my key is key-1234567890abcdef", ("key-1234567890abcdef",))
+    'my key is [redacted]'
+    """
+    if any(secret.strip() in text for secret in secrets):
+        return without_keys(text.encode("utf-8", "surrogatepass"), secrets).decode("utf-8", "surrogatepass")
+    return text
+
+
 def scrubbed(text: str, secret_texts: tuple[str, ...]) -> str:
     """An error's text without the client's own keys and without keys in URLs; at most 2,000 characters.
 

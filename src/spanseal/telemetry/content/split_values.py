@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from spanseal.genai.wire_json import JsonObject, is_list, is_map, loads, render
+from spanseal.genai.wire_json import JsonObject, is_list, is_map, loads_received, render
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.detectors import mark
+from spanseal.telemetry.content.redact import struck
 
 _TELLING: Final = ("index", "output_index", "content_index", "item_id")
 """Which of several texts a chunk goes on with."""
@@ -23,10 +24,11 @@ _Place = tuple[int, Any, Any]
 """Which document, which object or list in it, and the key or index there."""
 
 
-def masked_texts(texts: Sequence[str]) -> list[str]:
+def masked_texts(texts: Sequence[str], secrets: tuple[str, ...] = ()) -> list[str]:
     """The texts of a stream's chunks with what is masked in their contents put together masked in each piece.
 
-    What stands for the value is in the piece where it begins. Chunks in which nothing is masked stay word for word.
+    ``secrets`` are the client's own keys. What stands for the value is in the piece where it begins. Chunks in which
+    nothing is masked stay word for word.
 
     >>> masked_texts(['{"content":"Bearer abcd"}', '{"content":"efghijkl!"}'])
     ['{"content":"[redacted:bearer:19]"}', '{"content":"!"}']
@@ -39,7 +41,7 @@ def masked_texts(texts: Sequence[str]) -> list[str]:
     for places in strings.values():
         pieces = [holder[key] for _, holder, key in places]
         old = "".join(pieces)
-        new = active().redactor.text(old)
+        new = active().redactor.text(struck(old, secrets))
         if new != old:
             for (number, holder, key), piece in zip(places, _spread(pieces, old, new), strict=True):
                 if holder[key] != piece:
@@ -62,7 +64,7 @@ def without_tokens(text: str) -> str:
 
 def _parsed(text: str) -> Any:
     try:
-        return loads(text)
+        return loads_received(text)
     except ValueError:
         return None
 

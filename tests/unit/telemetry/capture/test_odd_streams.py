@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from opentelemetry.trace import StatusCode
 from tests.unit.telemetry.stream_ways import CHAT, Flow, Way, flowing, reading
-from tests.unit.telemetry.wire_world import Answer, attributes_of, bare_client, piece, recording, stream, whole
+from tests.unit.telemetry.wire_world import KEY, Answer, attributes_of, bare_client, piece, recording, stream, whole
 
 from spanseal.genai import semconv as sc
 from spanseal.records.replay_read import recorded_response
@@ -110,3 +110,18 @@ def test_whatever_stops_code_is_no_fault_of_the_stream(way: Way) -> None:
 async def read_on(flow: Flow) -> None:
     await flow.start()
     await flow.rest()
+
+
+@pytest.mark.parametrize("odd", [b"", b'"logprob": NaN, '])
+@pytest.mark.parametrize("way", CHAT, ids=str)
+def test_the_clients_own_key_is_not_told_though_a_model_says_it_in_pieces(way: Way, odd: bytes) -> None:
+    said = [KEY[:9], KEY[9:20], KEY[20:]]
+    plain = stream(way.server, ["my key is ", *said, "!"])
+    pieces = [each.replace(b"{", b"{" + odd, 1) for each in plain.pieces]
+    span, found, raised = told(way, replace(plain, pieces=pieces))
+    assert raised is None
+    assert json.loads(found[sc.OUTPUT_MESSAGES])[0]["parts"][0]["content"] == "my key is [redacted]!"
+    again = recorded_response(found)
+    assert again is not None
+    assert again.text == "my key is [redacted]!"
+    assert not any(part in str(span.attributes) for part in said)

@@ -53,15 +53,15 @@ class AttemptedCall(Protocol):
         ...
 
 
-class Assembly(Protocol):
-    """What a stream amounts to (``assembly.Assembly``)."""
+class StreamAssembly(Protocol):
+    """What puts a stream together (``assembly.Assembly``)."""
 
     def add(self, data: bytes) -> None:
         """The next bytes."""
         ...
 
-    def over(self) -> tuple[list[str], bytes, dict[str, Any]]:
-        """No more bytes come: the texts, the bytes of a cut character, the whole body."""
+    def over(self) -> Any:
+        """No more bytes come."""
         ...
 
 
@@ -91,7 +91,7 @@ class HttpAttempt:
         self.encoding = ""
         self.content_type = ""
         self.pace: Pace | None = None
-        self.assembly: Assembly | None = None
+        self.assembly: StreamAssembly | None = None
         self._body = bytearray()
         self._undecided = Once()
         self._clock = clock
@@ -129,7 +129,7 @@ class HttpAttempt:
             self._assemble(self.assembly, data)
 
     @guarded
-    def _assemble(self, assembly: Assembly, data: bytes) -> None:
+    def _assemble(self, assembly: StreamAssembly, data: bytes) -> None:
         self.assembly = None  # and again when this went well
         assembly.add(data)
         self.assembly = assembly
