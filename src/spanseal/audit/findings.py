@@ -77,6 +77,7 @@ _BAD = {
     # plain export files
     "run-incomplete": "numbered spans of a run are not in these files",
     "run-conflicting": "the spans of a run contradict each other, or the ledger that they carry",
+    "value-changed": "the parts of a large value are not those that its span names",
     "lines-damaged": "bytes inside an export file are no OTLP: its writer was cut off, or they were changed",
 }
 _UNKNOWN = {

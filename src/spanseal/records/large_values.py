@@ -19,6 +19,8 @@ from spanseal.genai import semconv as sc
 from spanseal.genai.wire_json import as_int, as_map, dumps, loads
 
 PART_BYTES: Final = 1024 * 1024
+CHANGED: Final = "do not give the value with this digest"
+"""What is said of a value whose parts are all here and are not those that were written."""
 _BEGIN: Final = f'{{"{sc.OMITTED}":'
 _LONGEST_MARK: Final = 400
 
@@ -123,7 +125,7 @@ class Values:
             return None, f"part{'s' * (len(lost) > 1)} {listed} of {mark.parts} missing"
         text = "".join(parts[number] for number in range(1, mark.parts + 1))
         if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != mark.sha256:
-            return None, f"the {mark.parts} parts do not give the value with this digest"
+            return None, f"the {mark.parts} parts {CHANGED}"
         self._whole[mark.sha256] = text
         return text, ""
 

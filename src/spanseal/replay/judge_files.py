@@ -32,6 +32,7 @@ _OF_RUN: Final = {
     "gapped": "run-incomplete",
     "truncated": "run-truncated",
     "child": "run-missing",
+    "value-changed": "value-changed",
 }
 _BAD_GRADE: Final = {"conflicting": "run-conflicting", "gapped": "run-incomplete"}
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from spanseal.genai import semconv
-from spanseal.records.large_values import Values
+from spanseal.records.large_values import CHANGED, Values
 from spanseal.records.otlp import SpanRecord
 from spanseal.replay.note import Note
 from spanseal.replay.sources.base import SourceSpan
@@ -31,7 +31,8 @@ def with_values(spans: Sequence[SourceSpan], notes: list[Note]) -> list[SourceSp
     result: list[SourceSpan] = []
     for span in others:
         whole, problems = _whole(span.record, values)
-        notes += [Note("value", f"span {span.record.span_id}", problem) for problem in problems]
+        place = f"span {span.record.span_id}"
+        notes += [Note("value-changed" if CHANGED in problem else "value", place, problem) for problem in problems]
         result.append(span if whole is span.record else replace(span, record=whole))
     return result or list(spans)
 

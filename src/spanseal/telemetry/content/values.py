@@ -15,7 +15,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
-from spanseal.records.large_values import PART_BYTES, Mark, parts_of
+from spanseal.records.large_values import PART_BYTES, Mark, mark_in, parts_of
 from spanseal.telemetry.active import Active, active
 from spanseal.telemetry.content.digests import run_of_span
 from spanseal.telemetry.own_tracer import tracer
@@ -31,12 +31,16 @@ class _Written:
 
 
 def bounded(span: Span, text: str) -> str:
-    """``text`` if it is small enough for an attribute of ``span``, else the mark; its parts are exported by then."""
+    """``text`` if it is small enough for an attribute of ``span``, else the mark; its parts are exported by then.
+
+    A text that would itself be read as a mark goes aside too, however small.
+    """
     current = active()
-    if len(text) * 4 <= current.max_value_bytes:  # no character takes more than four bytes
+    forged = sc.OMITTED in text and mark_in(text) is not None
+    if len(text) * 4 <= current.max_value_bytes and not forged:  # no character takes more than four bytes
         return text
     raw = text.encode("utf-8", "surrogatepass")
-    if len(raw) <= current.max_value_bytes:
+    if len(raw) <= current.max_value_bytes and not forged:
         return text
     sha256 = hashlib.sha256(raw).hexdigest()
     if current.ledger is None:

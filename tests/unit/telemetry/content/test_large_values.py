@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from spanseal.genai import semconv as sc
 from spanseal.records.large_values import Mark, Values, mark_in, parts_of
+from spanseal.replay.judge_files import judge_files
 from spanseal.replay.reader import RunReader
 from spanseal.telemetry.active import activate, active
 from spanseal.telemetry.configure import configure, shutdown
@@ -91,6 +92,32 @@ def test_parts_that_were_changed_are_not_the_value() -> None:
     back, problems = values.put_back({"k": Mark(1, "ab", 1).text()})
     assert "do not give the value" in problems[0]
     assert "missing" in str(back["k"])
+
+
+def test_a_changed_part_is_bad_in_plain_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported(tmp_path, 2000, monkeypatch)
+    assert judge_files(tmp_path).verdict == "unknown"
+    file = next(tmp_path.glob("values/*/*.jsonl"))
+    file.write_text(file.read_text().replace("größer", "kleiner", 1))
+    verdict = judge_files(tmp_path)
+    assert verdict.verdict == "bad"
+    assert "value-changed" in {found.code for found in verdict.findings}
+
+
+def test_a_text_that_looks_like_a_mark_is_read_as_the_text_that_it_is(tmp_path: Path) -> None:
+    forged = Mark(5, "ab" * 32, 1).text()
+    configure("t", export=tmp_path)
+    try:
+        with run_span("a") as run:
+            with tracer().start_as_current_span("execute_tool t") as span:
+                span.set_attribute(sc.OPERATION_NAME, sc.OP_EXECUTE_TOOL)
+                set_content(span, sc.TOOL_CALL_RESULT, forged)
+            run.finish("completed", "answered")
+    finally:
+        shutdown()
+    (read,) = RunReader.open(tmp_path).runs()
+    assert not read.notes
+    assert [tool.result for tool in read.tools] == [json.loads(forged)]
 
 
 def test_without_a_ledger_the_mark_alone_stays() -> None:
