@@ -18,7 +18,7 @@ from spanseal.errors import (
     RequestRejectedError,
     UsageError,
 )
-from spanseal.telemetry.content.redact import scrubbed
+from spanseal.telemetry.content.redaction.redact import scrubbed
 
 
 def provider_error(error: Exception, where: str, *, key_setting: str, secrets: Sequence[str] = ()) -> ProviderError:

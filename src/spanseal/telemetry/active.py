@@ -1,7 +1,7 @@
 """What is switched on in this process: capture mode, effects, ledger. Read by everything here, set by configure.
 
-May import the settings, records, ledger.state, ``content.redactor``, ``export.sink`` and the OpenTelemetry API only, so
-that any module of this folder can import it.
+May import the settings, records, ``ledger.state``, ``content.redaction``, ``export.sink`` and the OpenTelemetry API
+only, so that any module of this folder can import it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from opentelemetry.trace import Span, SpanContext, TracerProvider
 from spanseal.effects import Effects
 from spanseal.records.history import Bases
 from spanseal.settings import DEFAULT_MAX_VALUE_BYTES, capture_variables, load_settings
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.export.sink import Health
 from spanseal.telemetry.ledger.state import RunContext
 

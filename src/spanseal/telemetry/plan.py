@@ -19,7 +19,7 @@ from spanseal.effects import Effects
 from spanseal.errors import SettingsError
 from spanseal.settings import Durability, Settings, redact_classes, sealer_token, traces_url
 from spanseal.telemetry.active import Capture, History
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.export.otlp_http import Route
 
 Redact: TypeAlias = Sequence[str | Callable[[str], str]]

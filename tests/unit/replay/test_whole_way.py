@@ -23,7 +23,7 @@ from spanseal.replay.reader import RunReader
 from spanseal.replay.run import Run
 from spanseal.telemetry.active import History, activate, active
 from spanseal.telemetry.capture.call import Target, begin
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.run_span import run_span
 from spanseal.testing import capture_spans
 

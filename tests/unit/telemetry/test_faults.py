@@ -17,7 +17,7 @@ from spanseal.telemetry import run_span as run_module
 from spanseal.telemetry.configure import configure, flush, shutdown
 from spanseal.telemetry.content import attributes as content_module
 from spanseal.telemetry.content import plain as plain_module
-from spanseal.telemetry.content import redactor as redactor_module
+from spanseal.telemetry.content.redaction import redactor as redactor_module
 from spanseal.telemetry.export import attribute_list as attribute_list_module
 from spanseal.telemetry.export import folder as folder_module
 from spanseal.telemetry.export import intents as intents_module

@@ -33,7 +33,7 @@ from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.streams.once import Once
 from spanseal.telemetry.capture.streams.pace import Pace
 from spanseal.telemetry.capture.streams.reader import Reader
-from spanseal.telemetry.content.tool_credentials import (
+from spanseal.telemetry.content.redaction.tool_credentials import (
     carries_credentials,
     tool_credentials,
     without_tool_credentials,

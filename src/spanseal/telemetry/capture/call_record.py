@@ -11,7 +11,7 @@ from spanseal.genai.wire import WireFormat
 from spanseal.telemetry.capture.response import Answer, read_answer, record_answer, record_texts
 from spanseal.telemetry.capture.streams.http_attempt import End, HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
-from spanseal.telemetry.content.redact import scrubbed
+from spanseal.telemetry.content.redaction.redact import scrubbed
 from spanseal.telemetry.content.split_values import masked_texts
 from spanseal.telemetry.tracing import fail
 

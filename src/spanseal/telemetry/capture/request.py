@@ -21,7 +21,7 @@ from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.digests import attributes_of, salted_digest
 from spanseal.telemetry.content.masked_json import as_array, masked_items
 from spanseal.telemetry.content.plain import plain_text
-from spanseal.telemetry.content.redact import without_keys
+from spanseal.telemetry.content.redaction.redact import without_keys
 
 
 @dataclass(frozen=True, slots=True)

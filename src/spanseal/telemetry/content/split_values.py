@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from spanseal.genai.wire_json import JsonObject, is_list, is_map, loads_received, render
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.detectors import mark
-from spanseal.telemetry.content.redact import struck
+from spanseal.telemetry.content.redaction.detectors import mark
+from spanseal.telemetry.content.redaction.redact import struck
 
 _TELLING: Final = ("index", "output_index", "content_index", "item_id")
 """Which of several texts a chunk goes on with."""

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import orjson
 
 from spanseal.genai.wire_json import mend_text
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.content.to_json import INT64, nonfinite
 
 _MOST: Final = 4096

@@ -21,7 +21,7 @@ from opentelemetry.trace import Link, SpanContext
 from spanseal.genai import semconv
 from spanseal.genai.wire_json import as_list, as_map, is_list, is_map, mend_text
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.export.attribute_list import AttributeList, each_text
 from spanseal.telemetry.export.sink import Stamps, nanoseconds
 from spanseal.telemetry.span_attributes import plain_attributes

@@ -21,7 +21,7 @@ from typing import Final
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 
-from spanseal.telemetry.content.redact import redact
+from spanseal.telemetry.content.redaction.redact import redact
 from spanseal.telemetry.export import spool_files
 from spanseal.telemetry.export.encode import PREFIX, SUFFIX, batch
 from spanseal.telemetry.export.otlp_http import Answer, OtlpHttp

@@ -33,7 +33,7 @@ from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.export.sink import Complaints
 from spanseal.telemetry.signals.numbers import Numbers
 from spanseal.telemetry.signals.outlets import Outlet

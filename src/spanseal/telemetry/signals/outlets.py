@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Literal, Protocol, TypeAlias
 
-from spanseal.telemetry.content.redact import redact
+from spanseal.telemetry.content.redaction.redact import redact
 from spanseal.telemetry.export.otlp_http import OtlpHttp
 from spanseal.telemetry.export.sink import Complaints
 from spanseal.telemetry.export.span_file import write_all

@@ -14,7 +14,7 @@ from tests.unit.telemetry.wire_world import KEY, Answer, bare_client, stream, wh
 from spanseal.genai import semconv as sc
 from spanseal.replay.reader import RunReader, replay_llm_calls
 from spanseal.telemetry.active import activate, active
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.run_span import run_span
 from spanseal.testing import capture_spans

@@ -15,8 +15,8 @@ from spanseal.genai import semconv as sc
 from spanseal.records.replay_read import rebuild
 from spanseal.telemetry.active import activate, active
 from spanseal.telemetry.capture.request import parsed_request
-from spanseal.telemetry.content.redactor import Redactor
-from spanseal.telemetry.content.tool_credentials import (
+from spanseal.telemetry.content.redaction.redactor import Redactor
+from spanseal.telemetry.content.redaction.tool_credentials import (
     carries_credentials,
     tool_credentials,
     without_tool_credentials,

@@ -24,7 +24,7 @@ from tests.unit.telemetry.ledger_of import attribute
 
 from spanseal.genai import semconv
 from spanseal.telemetry.content.attributes import set_content, set_digest
-from spanseal.telemetry.content.redact import redact
+from spanseal.telemetry.content.redaction.redact import redact
 from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.tracing import fail, tracer

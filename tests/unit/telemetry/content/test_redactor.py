@@ -16,8 +16,8 @@ from opentelemetry.trace import Link, SpanContext, Status, StatusCode, TraceFlag
 
 from spanseal.records.otlp import parse_line
 from spanseal.telemetry.active import activate, active
-from spanseal.telemetry.content.numbers import account_length, is_card
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.numbers import account_length, is_card
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.content.split_values import masked_texts, without_tokens
 from spanseal.telemetry.export.encode import LineEncoder
 from spanseal.testing import capture_spans
@@ -232,7 +232,7 @@ def test_a_fault_of_our_own_costs_the_whole_value(monkeypatch: pytest.MonkeyPatc
     def broken(*_: Any) -> str:
         raise RuntimeError
 
-    monkeypatch.setattr("spanseal.telemetry.content.redactor.walked", broken)
+    monkeypatch.setattr("spanseal.telemetry.content.redaction.redactor.walked", broken)
     assert json.loads(Redactor(ALL).text('{"a":"a@b.org"}')) == "[redacted:error:15]"
 
 

@@ -18,7 +18,7 @@ from opentelemetry.trace import Link, NonRecordingSpan, SpanContext, SpanKind, S
 from opentelemetry.trace import set_span_in_context as in_context
 
 from spanseal.records.otlp import parse_line
-from spanseal.telemetry.content.redactor import Redactor
+from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.export.attribute_list import AttributeList
 from spanseal.telemetry.export.encode import LineEncoder, batch
 

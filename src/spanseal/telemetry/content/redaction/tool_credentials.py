@@ -13,8 +13,8 @@ from typing import Any, Final
 import orjson
 
 from spanseal.genai.wire_json import JsonObject, as_map, as_text, dumps, is_list, is_map, loads
-from spanseal.telemetry.content.detectors import mark
-from spanseal.telemetry.content.urls import without_credentials
+from spanseal.telemetry.content.redaction.detectors import mark
+from spanseal.telemetry.content.redaction.urls import without_credentials
 
 _SIGNS: Final = (b'"headers"', b'"authentication"', b'"server_url"', b'"authorization')
 _ADDRESSES: Final = ("server_url", "url")

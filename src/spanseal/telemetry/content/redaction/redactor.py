@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from spanseal.settings import DEFAULT_REDACT_KEYS
-from spanseal.telemetry.content.detectors import CLASSES, mark
-from spanseal.telemetry.content.json_walk import Change, is_json, keys_in, looks_json, members_removed, walked
-from spanseal.telemetry.content.named_values import any_place, default_places, named_in, named_removed
-from spanseal.telemetry.content.remembered import Remembered
-from spanseal.telemetry.content.reveal import revealed
+from spanseal.telemetry.content.redaction.detectors import CLASSES, mark
+from spanseal.telemetry.content.redaction.json_walk import Change, is_json, keys_in, looks_json, members_removed, walked
+from spanseal.telemetry.content.redaction.named_values import any_place, default_places, named_in, named_removed
+from spanseal.telemetry.content.redaction.remembered import Remembered
+from spanseal.telemetry.content.redaction.reveal import revealed
 
 Custom = Callable[[str], str]
 _DEEPEST: Final = 6

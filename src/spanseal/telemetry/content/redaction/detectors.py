@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from spanseal.telemetry.content.numbers import account_length, is_card
+from spanseal.telemetry.content.redaction.numbers import account_length, is_card
 
 Judge = Callable[[re.Match[str]], int]
 """How many characters of a match are the value, from its beginning; 0: it only looks like one."""
