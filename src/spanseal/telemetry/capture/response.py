@@ -23,8 +23,8 @@ from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.digests import salted_digest
 from spanseal.telemetry.content.redaction.redact import struck, without_keys
-from spanseal.telemetry.content.split_values import masked_texts, without_tokens
 from spanseal.telemetry.content.redaction.tool_credentials import may_hold_credentials, without_tool_credentials
+from spanseal.telemetry.content.split_values import masked_texts, without_tokens
 
 _LAST: Final = frozenset({"response.completed", "response.incomplete"})
 
