@@ -23,12 +23,12 @@ from opentelemetry.trace import Span, SpanKind
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat, wire_format
 from spanseal.telemetry.active import active
-from spanseal.telemetry.capture.assembly import Assembly
 from spanseal.telemetry.capture.call_record import error_type, record_end
 from spanseal.telemetry.capture.history import Told
 from spanseal.telemetry.capture.request import parsed_request, record_request
 from spanseal.telemetry.capture.rest import Rest
 from spanseal.telemetry.capture.streams import open_calls
+from spanseal.telemetry.capture.streams.assembly import Assembly
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.streams.once import Once
 from spanseal.telemetry.capture.streams.pace import Pace

@@ -16,9 +16,9 @@ from spanseal.genai.sse import is_end
 from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads_fast, render
 from spanseal.telemetry.active import active
-from spanseal.telemetry.capture.assembly import Assembled, assembled, parsed, split
 from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.capture.estimate import estimated_usage
+from spanseal.telemetry.capture.streams.assembly import Assembled, assembled, parsed, split
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.digests import salted_digest

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spanseal.genai.wire import wire_format
-from spanseal.telemetry.capture.assembly import Assembly, assembled, split
+from spanseal.telemetry.capture.streams.assembly import Assembly, assembled, split
 
 CHUNK = {"choices": [{"index": 0, "delta": {"content": "grüß "}}]}
 SNIPPETS = (
