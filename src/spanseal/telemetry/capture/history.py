@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import orjson
 from opentelemetry.trace import Span
@@ -69,12 +70,9 @@ def _shortened(span: Span, in_full: Told, texts: Sequence[str]) -> Told:
     return Told(record, messages, placed, bases)
 
 
-def set_base(span: Span, placed: Placed | None) -> None:
-    """Name the base; where an earlier attempt of the same call named one and this one has none, take it back."""
+def base_attributes(placed: Placed | None, before: Mapping[str, Any]) -> dict[str, Any]:
+    """Name the base; where an earlier attempt of the same call named one (``before``: what is set on the span) and this
+    one has none, take it back."""
     if placed is not None and placed.base:
-        span.set_attribute(sc.HISTORY_BASE, placed.base)
-        span.set_attribute(sc.HISTORY_KEPT, placed.kept)
-        return
-    attributes = getattr(span, "attributes", None)
-    if isinstance(attributes, Mapping) and sc.HISTORY_BASE in attributes:
-        span.set_attribute(sc.HISTORY_BASE, "")
+        return {sc.HISTORY_BASE: placed.base, sc.HISTORY_KEPT: placed.kept}
+    return {sc.HISTORY_BASE: ""} if sc.HISTORY_BASE in before else {}

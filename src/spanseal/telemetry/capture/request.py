@@ -5,6 +5,7 @@ May import genai, records, history, active, content and redact.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,8 +17,8 @@ from spanseal.genai.wire import WireFormat
 from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads, loads_fast, render
 from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
-from spanseal.telemetry.capture.history import Told, set_base, tell
-from spanseal.telemetry.content.attributes import set_content
+from spanseal.telemetry.capture.history import Told, base_attributes, tell
+from spanseal.telemetry.content.attributes import content_attributes
 from spanseal.telemetry.content.digests import attributes_of, salted_digest
 from spanseal.telemetry.content.masked_json import as_array, masked_items
 from spanseal.telemetry.content.plain import plain_text
@@ -53,36 +54,43 @@ def record_request(
     raw = without_keys(bare, secrets)
     if raw is not sent:
         body = _parsed(raw, loads_fast)
-    full = active().capture == "full"
-    for key, value in wire.request_attributes(body).items():
-        if full or key != sc.REQUEST_STOP_SEQUENCES:  # somebody wrote them: content
-            span.set_attribute(key, active().redactor.value(key, value))
-    span.set_attribute(sc.LLM_REQUEST_BYTES, len(sent))
-    span.set_attribute(sc.LLM_REQUEST_MESSAGES, wire.PLACES.count(body))
+    current = active()
+    full = current.capture == "full"
+    told = {
+        key: current.redactor.value(key, value) for key, value in wire.request_attributes(body).items()
+        if full or key != sc.REQUEST_STOP_SEQUENCES  # somebody wrote them: content
+    }
+    span.set_attributes({**told, sc.LLM_REQUEST_BYTES: len(sent), sc.LLM_REQUEST_MESSAGES: wire.PLACES.count(body)})
     if not full:
         span.set_attribute(sc.LLM_REQUEST_DIGEST, salted_digest(span, sent))
-        if active().content_on_events:  # it goes there, and not on the span
+        if current.content_on_events:  # it goes there, and not on the span
             masked = _masked(wire, raw, body)
-            _set_content(span, masked.messages, masked)
+            span.set_attributes(_content(span, masked.messages, masked))
         return None
     masked = _masked(wire, raw, body)
-    told = tell(span, masked.record, masked.messages)
-    set_base(span, told.placed)
-    _set_digest(span, sent, told.record.sha256, redacted=masked.changed or raw is not sent)
-    _set_record(span, told.record)
-    # no messages at all are told, too; but embeddings have none
-    _set_content(span, told.messages, masked, always=bool(body) and wire.OPERATION != sc.OP_EMBEDDINGS)
-    return told
+    history = tell(span, masked.record, masked.messages)
+    before = attributes_of(span)
+    span.set_attributes({
+        **base_attributes(history.placed, before),
+        **_digest(span, sent, history.record.sha256, before, redacted=masked.changed or raw is not sent),
+        **_record(span, history.record),
+        # no messages at all are told, too; but embeddings have none
+        **_content(span, history.messages, masked, always=bool(body) and wire.OPERATION != sc.OP_EMBEDDINGS),
+    })
+    return history
 
 
-def _set_content(span: Span, messages: str | list[str], masked: _Masked, *, always: bool = False) -> None:
+def _content(
+    span: Span, messages: str | list[str], masked: _Masked, *, always: bool = False
+) -> dict[str, Any]:
+    told: dict[str, Any] = {}
     if always or masked.messages:
-        set_content(
-            span, sc.INPUT_MESSAGES, messages if isinstance(messages, str) else as_array(messages), masked=True
-        )
+        text = messages if isinstance(messages, str) else as_array(messages)
+        told |= content_attributes(span, sc.INPUT_MESSAGES, text, masked=True)
     for key, items in ((sc.SYSTEM_INSTRUCTIONS, masked.system), (sc.TOOL_DEFINITIONS, masked.tools)):
         if items:
-            set_content(span, key, as_array(items), masked=True)
+            told |= content_attributes(span, key, as_array(items), masked=True)
+    return told
 
 
 def _masked(wire: WireFormat, raw: bytes, body: JsonObject) -> _Masked:
@@ -105,25 +113,21 @@ def _split(wire: WireFormat, raw: bytes, body: JsonObject) -> tuple[Split, tuple
     return record, (texts, [render(part) for part in system], [render(tool) for tool in tools])
 
 
-def _set_digest(span: Span, sent: bytes, sha256: str, *, redacted: bool) -> None:
+def _digest(
+    span: Span, sent: bytes, sha256: str, before: Mapping[str, Any], *, redacted: bool
+) -> dict[str, Any]:
     """Of what was sent; where an earlier attempt of the same call was told of in the other way, take that back."""
-    before = attributes_of(span)
-    if redacted:
-        span.set_attribute(sc.LLM_REQUEST_REDACTED, True)
-        span.set_attribute(sc.LLM_REQUEST_DIGEST, salted_digest(span, sent))
-        if sc.LLM_REQUEST_SHA256 in before:
-            span.set_attribute(sc.LLM_REQUEST_SHA256, "")
-        return
-    span.set_attribute(sc.LLM_REQUEST_SHA256, sha256)
-    if sc.LLM_REQUEST_REDACTED in before:
-        span.set_attribute(sc.LLM_REQUEST_REDACTED, False)
+    if not redacted:
+        told: dict[str, Any] = {sc.LLM_REQUEST_SHA256: sha256}
+        return told | {sc.LLM_REQUEST_REDACTED: False} if sc.LLM_REQUEST_REDACTED in before else told
+    told = {sc.LLM_REQUEST_REDACTED: True, sc.LLM_REQUEST_DIGEST: salted_digest(span, sent)}
+    return told | {sc.LLM_REQUEST_SHA256: ""} if sc.LLM_REQUEST_SHA256 in before else told
 
 
-def _set_record(span: Span, record: Split) -> None:
+def _record(span: Span, record: Split) -> dict[str, Any]:
     if record.params:
-        set_content(span, sc.LLM_REQUEST_PARAMS, record.params, masked=True)
-    elif record.body:
-        set_content(span, sc.LLM_REQUEST_BODY, record.body, masked=True)
+        return content_attributes(span, sc.LLM_REQUEST_PARAMS, record.params, masked=True)
+    return content_attributes(span, sc.LLM_REQUEST_BODY, record.body, masked=True) if record.body else {}
 
 
 def _parsed(raw: bytes, parse: Any) -> JsonObject:

@@ -13,12 +13,12 @@ from typing import Any
 from opentelemetry.trace import Span
 
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.digests import tell_digest
+from spanseal.telemetry.content.digests import digest_attributes
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.content.values import bounded
 
-__all__ = ["plain_text", "set_content", "set_digest"]
+__all__ = ["content_attributes", "plain_text", "set_content", "set_digest"]
 
 _log = logging.getLogger(__name__)
 
@@ -36,28 +36,40 @@ def set_content(span: Span, key: str, value: Any, *, masked: bool = False) -> No
     >>> set_content(INVALID_SPAN, "gen_ai.input.messages", [{"role": "user", "parts": []}])
     """
     try:
-        if not span.is_recording():
-            return
+        if span.is_recording():
+            span.set_attributes(content_attributes(span, key, value, masked=masked))
+    except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+        _log.debug("content attribute %s could not be set", key, exc_info=True)
+
+
+def content_attributes(span: Span, key: str, value: Any, *, masked: bool = False) -> dict[str, Any]:
+    """What :func:`set_content` sets, for a caller that sets more at once; nothing if it cannot be told. Never raises.
+
+    >>> from opentelemetry.trace import INVALID_SPAN
+    >>> sorted(content_attributes(INVALID_SPAN, "x", "text"))
+    ['spanseal.bytes.x', 'spanseal.digest.x']
+    """
+    try:
         text = value if isinstance(value, str) else to_json(value)
         current = active()
         if current.capture != "full":
-            tell_digest(span, key, text)
             if current.content_on_events and current.signals is not None:
                 current.signals.keep(span, key, text if masked else plain_text(text))
-            return
+            return digest_attributes(span, key, text)
         if current.redactor.secret_key(key):
             text = current.redactor.removed(text)
         if masked:
             current.redactor.masked_already(text)
-        span.set_attribute(key, bounded(span, text if masked else plain_text(text)))
-    except Exception:  # noqa: BLE001 - telemetry raises nothing into the application (DESIGN 10.4)
+        return {key: bounded(span, text if masked else plain_text(text))}
+    except Exception:  # noqa: BLE001 - as above
         _log.debug("content attribute %s could not be recorded", key, exc_info=True)
+        return {}
 
 
 def set_digest(span: Span, key: str, text: str) -> None:
     """Tell size and salted digest of content that this span does not hold, in every capture mode; never raises."""
     try:
         if span.is_recording():
-            tell_digest(span, key, text)
+            span.set_attributes(digest_attributes(span, key, text))
     except Exception:  # noqa: BLE001 - as above
         _log.debug("the digest of %s could not be recorded", key, exc_info=True)

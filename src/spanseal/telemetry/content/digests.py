@@ -44,11 +44,10 @@ def scope_of(span: Span) -> str:
     return run_of_span(span) or f"{span.get_span_context().trace_id:032x}"
 
 
-def tell_digest(span: Span, key: str, text: str) -> None:
-    """Size and salted digest of the content ``key``, whatever the capture mode. May raise."""
+def digest_attributes(span: Span, key: str, text: str) -> dict[str, Any]:
+    """Size and salted digest of the content ``key`` of ``span``, as attributes for it. May raise."""
     data = text.encode("utf-8", "surrogatepass")
-    span.set_attribute(sc.BYTES_OF + key, len(data))
-    span.set_attribute(sc.DIGEST_OF + key, salted_digest(span, data))
+    return {sc.BYTES_OF + key: len(data), sc.DIGEST_OF + key: salted_digest(span, data)}
 
 
 @lru_cache(256)

@@ -173,7 +173,7 @@ def test_a_fault_of_telemetry_stays_inside(kind: str, monkeypatch: pytest.Monkey
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("a bug of ours")
 
-    for module, name in ((capture, "record_request"), (capture, "record_end"), (call_request, "set_content")):
+    for module, name in ((capture, "record_request"), (capture, "record_end"), (call_request, "content_attributes")):
         monkeypatch.setattr(module, name, broken)
     with caplog.at_level(logging.WARNING, "spanseal"), world(kind, [whole(kind)]) as here:
         answer = here.ask()
