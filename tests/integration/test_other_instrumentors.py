@@ -35,7 +35,7 @@ OTHERS = ("official", "openinference", "openllmetry", "http")
 THREE = ("official", "openinference", "openllmetry")
 PAIRS = [(on, other) for on in ("ours", "zero") for other in OTHERS]
 ORDERS = [*PAIRS, *((other, on) for on, other in PAIRS)]
-STAMPS = ("spanseal.run.", "spanseal.writer.", "spanseal.seq", sc.AGENT_NAME)
+STAMPS = ("spanseal.run.", "spanseal.writer.", "spanseal.seq", sc.DIGEST_OF, sc.AGENT_NAME)
 OWN_EVERY_TIME = (sc.MANIFEST, sc.TOOL_IDEMPOTENCY_KEY, sc.LLM_SAME_CALL, sc.HISTORY_BASE)
 Span = dict[str, Any]
 
