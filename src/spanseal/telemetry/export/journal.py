@@ -10,6 +10,7 @@ for syncing is taken before the lock for writing, never the other way round, and
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -131,11 +132,12 @@ class Journal:
 
         Segments are closed by the sender, which has them all.
         """
-        if self._intents is not None:
-            self._intents.release()
-        if self._current is not None and not self._segment_bytes:
-            self._current.release()
-        self._reset()
+        intents, current = self._intents, None if self._segment_bytes else self._current
+        self._reset()  # first of all: a thread that is not here may have had the locks
+        for files in (intents, current):
+            with contextlib.suppress(OSError):  # closed by that thread just now
+                if files is not None:
+                    files.release()
 
     def close(self, now: int, *, keep: bool) -> int:
         """Write what has not ended as open at ``now``, sync, close; returns how many. Raises OSError.

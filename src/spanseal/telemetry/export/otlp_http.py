@@ -9,6 +9,7 @@ used. A whole exchange ends after ``timeout``, however slowly the bytes drip.
 from __future__ import annotations
 
 import base64
+import contextlib
 import email.utils
 import http.client
 import importlib
@@ -108,7 +109,8 @@ class OtlpHttp:
         connection, self._connection = self._connection, None
         sock = getattr(connection, "sock", None)
         if isinstance(sock, socket.socket):
-            socket.socket(fileno=sock.detach()).close()
+            with contextlib.suppress(OSError, ValueError):  # closed by a thread of the parent just now
+                socket.socket(fileno=sock.detach()).close()
 
     def _attempt(self, body: bytes) -> Answer:
         reused = self._connection is not None

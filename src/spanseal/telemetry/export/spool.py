@@ -123,11 +123,11 @@ class Spool:
 
     def after_fork(self) -> None:
         """The child starts its own files and its own sender."""
-        self._sender.abandon()
+        self._store.after_fork()
+        parents, self._sender = self._sender, self._new_sender()
         self._lost_since_flush, self._losses = False, Losses()
         self._room.full, self._telling = False, threading.Lock()
-        self._sender = self._new_sender()
-        self._store.after_fork()
+        parents.abandon()
 
     def close(self, timeout: float) -> None:
         """Emit what is open, deliver what can be in ``timeout`` seconds, less if the server does not answer.
