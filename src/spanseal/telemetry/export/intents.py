@@ -27,7 +27,9 @@ disk before the data of the renamed file. Nothing here locks: the sink holds one
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import logging
 import os
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -38,6 +40,9 @@ Key: TypeAlias = tuple[int, int]
 COMPACT_BYTES: Final = 1024 * 1024
 RECORD_HEAD: Final = 1 + 48 + 1
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | CLOEXEC
+_NO_LOCKS: Final = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK, errno.ENOSYS)
+_told: Final[list[OSError]] = []
+_log = logging.getLogger("spanseal")
 
 
 class Intents:
@@ -110,7 +115,7 @@ class Intents:
         hidden = _hidden(self._path)
         fd = os.open(hidden, _FLAGS | os.O_TRUNC, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _hold(fd)
             size = _begin(fd, (name, offset))
             places: dict[Key, tuple[int, int]] = {}
             for key, (start, length) in self._open.items():
@@ -139,7 +144,7 @@ def _claim(path: Path, known: tuple[str, int]) -> tuple[int, int]:
     hidden = _hidden(path)
     fd = os.open(hidden, _FLAGS | os.O_EXCL, 0o600)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _hold(fd)
         if path.exists():
             raise FileExistsError
         size = _begin(fd, known)
@@ -149,6 +154,21 @@ def _claim(path: Path, known: tuple[str, int]) -> tuple[int, int]:
         os.close(fd)
         raise
     return fd, size
+
+
+def _hold(fd: int) -> None:
+    """Lock the file. Where the file system has no locks nobody else gets one either, so nobody adopts by mistake."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        if not _told:
+            _told.append(error)
+            _log.warning(
+                "the file system of the spans has no locks (%s): what a killed process leaves there is not taken over by "
+                "the next one; give a folder on a local disk", error.strerror,
+            )
 
 
 def _hidden(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import subprocess
@@ -216,3 +217,33 @@ def test_two_journals_of_one_process_have_stems_of_their_own(tmp_path: Path) -> 
     for journal, key in zip(journals, keys, strict=True):
         journal.start(key, start(span("s")))
     assert len(list(tmp_path.glob(".started-*"))) == 3
+
+
+@pytest.mark.parametrize("code", [errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS])
+def test_on_a_file_system_without_locks_spans_are_kept_and_nobody_takes_them_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, code: int
+) -> None:
+    def refuses(*_: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    monkeypatch.setattr(intents_module, "_told", [])
+    one, two = span("one"), span("two")
+    lease = dead(tmp_path, [one, two], [two])
+    assert [found.name for found in spans_in(tmp_path)] == ["two"]
+    assert adopt_folder(tmp_path) == 0
+    assert lease.exists()
+    dead(tmp_path, [], [one])
+    assert len([record for record in caplog.records if "no locks" in record.message]) == 1
+    monkeypatch.undo()
+    assert adopt_folder(tmp_path) == 2
+    assert open_names(tmp_path) == ["one"]
+
+
+def test_another_fault_of_the_lock_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(fcntl, "flock", refuses)
+    with pytest.raises(OSError, match="broken"):
+        Intents(tmp_path, "")
