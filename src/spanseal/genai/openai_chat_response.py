@@ -32,7 +32,7 @@ def parse_response(body: object) -> LLMResponse:
     message = as_map(choice.get("message"))
     used = usage(data)
     return LLMResponse(
-        text=text_of(message.get("content")) or as_text(message.get("refusal")),
+        text=text_of(message.get("content")) or as_text(message.get("refusal")) or _spoken(message),
         model=as_text(data.get("model")),
         prompt_tokens=used.input_tokens or 0,
         completion_tokens=used.output_tokens or 0,
@@ -97,6 +97,10 @@ def text_of(content: object) -> str:
     if isinstance(content, str):
         return content
     return "".join(as_text(as_map(item).get("text")) for item in as_list(content))
+
+
+def _spoken(message: JsonObject) -> str:
+    return as_text(as_map(message.get("audio")).get("transcript"))
 
 
 def reasoning_of(message: JsonObject) -> str:

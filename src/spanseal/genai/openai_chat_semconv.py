@@ -139,10 +139,23 @@ def _parts(wire: JsonObject, content: object) -> list[JsonObject]:
         parts.extend(_content_part(item) for item in as_list(content))
     if isinstance(wire.get("refusal"), str):
         parts.append({"type": "refusal", "refusal": wire["refusal"]})
+    parts.extend(_audio_parts(as_map(wire.get("audio"))))
     for call in map(as_map, as_list(wire.get("tool_calls"))):
         parts.append(_call_part(call, as_map(call.get("function")) or as_map(call.get("custom"))))
     if isinstance(wire.get("function_call"), dict):
         parts.append(_call_part({}, as_map(wire["function_call"])))
+    return parts
+
+
+def _audio_parts(audio: JsonObject) -> list[JsonObject]:
+    """What was said, as sound and as words; in a later request only the id of it."""
+    parts: list[JsonObject] = []
+    if isinstance(audio.get("data"), str):
+        parts.append({"type": "blob", "modality": "audio", "content": audio["data"]})
+    elif isinstance(audio.get("id"), str):
+        parts.append({"type": "file", "modality": "audio", "file_id": audio["id"]})
+    if isinstance(audio.get("transcript"), str):
+        parts.append({"type": "text", "content": audio["transcript"]})
     return parts
 
 

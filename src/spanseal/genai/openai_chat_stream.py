@@ -10,7 +10,10 @@ from spanseal.genai.openai_chat_response import text_of
 from spanseal.genai.pieces import add, extend, whole
 from spanseal.genai.wire_json import JsonObject, as_int, as_list, as_map, as_text, is_list, is_map
 
-_JOINED: Final = frozenset({"content", "reasoning_content", "reasoning", "refusal", "arguments", "input"})
+_JOINED: Final = frozenset({
+    "content", "reasoning_content", "reasoning", "refusal", "arguments", "input", "data", "transcript",
+})
+"""``data`` and ``transcript`` are those of ``audio``, the one in base64."""
 
 
 class StreamAssembler:

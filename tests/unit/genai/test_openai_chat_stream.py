@@ -83,3 +83,26 @@ def test_choices_stay_apart_and_unknown_fields_stay() -> None:
     assert body["choices"][1]["message"]["audio"] == {"id": "a", "seen": 1}
     assert body["choices"][1]["logprobs"] == {"content": [1, 1]}
     assert body["x_new"] == 7
+
+
+def test_sound_that_comes_in_pieces_is_whole_again() -> None:
+    stream = openai_chat.StreamAssembler()
+    pieces: list[dict[str, Any]] = [
+        {"role": "assistant", "audio": {"id": "a1", "transcript": "Hel"}}, {"audio": {"data": "AAAA"}},
+        {"audio": {"data": "BBBB", "transcript": "lo"}}, {"audio": {"expires_at": 7}},
+    ]  # fmt: skip
+    for delta in pieces:
+        stream.feed({"choices": [{"index": 0, "delta": delta}]})
+    body = stream.body()
+    audio = {"id": "a1", "transcript": "Hello", "data": "AAAABBBB", "expires_at": 7}
+    assert body["choices"][0]["message"]["audio"] == audio
+    assert openai_chat.parse_response(body).text == "Hello"
+    assert openai_chat.output_messages(body)[0]["parts"] == [
+        {"type": "blob", "modality": "audio", "content": "AAAABBBB"}, {"type": "text", "content": "Hello"},
+    ]  # fmt: skip
+
+
+def test_sound_that_is_answered_to_is_named() -> None:
+    body = {"messages": [{"role": "assistant", "content": None, "audio": {"id": "a1"}}]}
+    parts = openai_chat.input_messages(body)[0]["parts"]
+    assert parts == [{"type": "file", "modality": "audio", "file_id": "a1"}]
