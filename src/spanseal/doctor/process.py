@@ -6,16 +6,19 @@ Nothing is switched on. May import telemetry, the settings and the SDK's sampler
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from opentelemetry.sdk.trace import SpanLimits
 from opentelemetry.sdk.trace.sampling import Sampler
 
 from spanseal.doctor.finding import Finding
-from spanseal.settings import Settings, load_settings, state_dir
+from spanseal.genai import semconv
+from spanseal.settings import Settings, SignalVariables, load_settings, state_dir
+from spanseal.telemetry.export.otlp_http import without_secrets
 from spanseal.telemetry.plan import Plan, checked, headers_of, planned
 from spanseal.telemetry.providers import OwnProvider
+from spanseal.telemetry.signals.set_up import place_of
 
 _LENGTHS = ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT")
 
@@ -49,7 +52,7 @@ class Process:
             "history": plan.history,
             "masked": f"{masked}; and what stands under keys of {len(plan.redactor.keys)} patterns (redact_keys)",
             "sampled": f"{self.sampler.get_description()}; what it drops is recorded for the audit route and marked",
-            "export": str(plan.folder or plan.url or "nowhere"),
+            "export": str(plan.folder or without_secrets(plan.url or "nowhere")),
             "durability": _durability(plan, settings),
         }
         if plan.url is not None:
@@ -58,6 +61,8 @@ class Process:
                 f"requests time out after {settings.timeout:g} s, compression {settings.compression}"
             )
             facts["authentication"] = self._authentication()
+        facts["metrics"] = self._signal(settings.metric_variables, "metrics", on=settings.metrics)
+        facts["events"] = self._signal(settings.log_variables, "logs", on=settings.events is not False)
         facts["limits"] = self._limits()
         facts["streams"] = (
             f"ended when not read for {settings.stream_idle_seconds:g} s"
@@ -71,7 +76,12 @@ class Process:
     def findings(self) -> Iterator[Finding]:
         """What in these settings loses or shows more than is wanted."""
         plan, settings = self.plan, self.settings
-        if plan.folder is None and plan.url is None:
+        if settings.endpoint_fault:
+            used = plan.folder is not None or plan.url is not None
+            yield Finding("info" if used else "bad", "endpoint-not-ours", "OTEL_EXPORTER_OTLP_ENDPOINT",
+                          settings.endpoint_fault + ("; it is left to other exporters of the process" if used else ""),
+                          "" if used else "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf and port 4318, or SPANSEAL_EXPORT")
+        elif plan.folder is None and plan.url is None:
             yield Finding("bad", "no-export", "SPANSEAL_EXPORT", "spans go nowhere by our hand",
                           "configure(export=…), SPANSEAL_EXPORT or OTEL_EXPORTER_OTLP_ENDPOINT")
         if self.capture == "off":
@@ -91,6 +101,15 @@ class Process:
         if plan.url is not None and plan.url.startswith("http://") and not _on_this_machine(plan.url):
             yield Finding("warn", "plain-http", "export", f"spans go to {plan.url} unencrypted",
                           "https:// and SPANSEAL_TOKEN")
+
+    def _signal(self, said: SignalVariables, signal: str, *, on: bool) -> str:
+        place = place_of(said, signal, self.plan.folder, self.plan.url) if on else None
+        if not on:
+            return "off"
+        words = "nowhere by our hand" if place is None else without_secrets(str(place))
+        older = signal == "metrics" and semconv.OPT_IN_BEFORE_TOO in self.settings.semconv_opt_in
+        also = ", under the names before the pinned conventions too" if older else ""
+        return f"{words}{also}; to the application's own provider where it has one"
 
     def _authentication(self) -> str:
         own = dict(self.settings.headers)
@@ -115,9 +134,10 @@ def this_process(export: str | None, config: Path | None) -> Process:
         redact=None,
     )
     settings = load_settings(file=asked.config)
+    usable = replace(settings, endpoint_fault="")  # configure() would raise it; here it is a finding
     provider = OwnProvider("doctor", settings)
     try:
-        return Process(settings, planned(asked, export, settings), provider.record_all.inner, provider.limits)
+        return Process(settings, planned(asked, export, usable), provider.record_all.inner, provider.limits)
     finally:
         provider.shutdown()
 

@@ -122,6 +122,43 @@ def test_what_the_sdk_would_cut_is_reported(type_line: Typed, tmp_path: Path, mo
     assert said["facts"]["sampled"].startswith("AlwaysOffSampler")
 
 
+GRPC = {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://c.example:4317"}
+
+
+@pytest.mark.parametrize(("target", "code", "weight"), [("", 1, "bad"), (" spans", 0, "info")])
+def test_an_endpoint_that_speaks_grpc_is_named(
+    type_line: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, code: int, weight: str
+) -> None:
+    (tmp_path / "spans").mkdir()
+    for name, value in GRPC.items():
+        monkeypatch.setenv(name, value)
+    done, said, found = document(type_line, f"doctor --no-probe{target}")
+    assert done == code
+    assert found["endpoint-not-ours"]["weight"] == weight
+    assert "grpc" in found["endpoint-not-ours"]["meaning"]
+    assert said["facts"]["export"] == ("nowhere" if not target else str(tmp_path / "spans"))
+
+
+@pytest.mark.parametrize(
+    ("variables", "metrics", "events"),
+    [
+        ({}, "http://c.example:4318/v1/metrics", "http://c.example:4318/v1/logs"),
+        ({"SPANSEAL_METRICS": "off", "SPANSEAL_EVENTS": "off"}, "off", "off"),
+        ({"OTEL_LOGS_EXPORTER": "none"}, "http://c.example:4318/v1/metrics", "nowhere by our hand"),
+        ({"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://me:pw@m.example/x"}, "http://m.example/x", "http://c.example"),
+        ({"OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai/dup"}, "http://c.example:4318/v1/metrics, under the names", "http"),
+    ],
+)
+def test_where_numbers_and_events_go_is_told(
+    type_line: Typed, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], metrics: str, events: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    _, said, _ = document(type_line, "doctor --no-probe http://c.example:4318")
+    assert said["facts"]["metrics"].startswith(metrics)
+    assert said["facts"]["events"].startswith(events)
+
+
 def test_what_waits_in_a_spool_is_told(type_line: Typed, tmp_path: Path) -> None:
     spool = tmp_path / "state" / "spool" / "abc"
     (spool / "rejected").mkdir(parents=True)

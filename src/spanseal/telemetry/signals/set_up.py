@@ -57,19 +57,33 @@ def signals_for(
     return Signals(measured, told, courier)
 
 
-def _outlet(
-    said: SignalVariables, signal: str, folder: Path | None, url: str | None, headers: Mapping[str, str]
-) -> Outlet | None:
+def place_of(said: SignalVariables, signal: str, folder: Path | None, url: str | None) -> Path | str | None:
+    """Where ``signal`` (metrics, logs) goes beside spans that go to ``folder`` or ``url``: a folder, a URL, nowhere.
+
+    >>> place_of(SignalVariables(), "logs", None, "http://c:4318/v1/traces")
+    'http://c:4318/v1/logs'
+    """
     if said.off or (folder is None and url is None):
         return None
     if said.own is not None:
-        return _server(said.own, signal, said, dict(said.headers))
+        return said.own
     if folder is not None:
-        return FolderOutlet(folder, signal)
+        return folder
     if url is None or not url.endswith(_TRACES):
-        return None if said.shared is None else _server(said.shared, signal, said, dict(said.headers))
-    beside = f"{url.removesuffix(_TRACES)}/v1/{signal}"
-    return _server(beside, signal, said, dict(said.headers) if beside == said.shared else dict(headers))
+        return said.shared
+    return f"{url.removesuffix(_TRACES)}/v1/{signal}"
+
+
+def _outlet(
+    said: SignalVariables, signal: str, folder: Path | None, url: str | None, headers: Mapping[str, str]
+) -> Outlet | None:
+    place = place_of(said, signal, folder, url)
+    if place is None:
+        return None
+    if isinstance(place, Path):
+        return FolderOutlet(place, signal)
+    theirs = place in (said.own, said.shared)  # a server that the variables name gets the headers that they name
+    return _server(place, signal, said, dict(said.headers) if theirs else dict(headers))
 
 
 def _server(url: str, signal: str, said: SignalVariables, headers: Mapping[str, str]) -> ServerOutlet:
