@@ -166,8 +166,8 @@ def _hold(fd: int) -> None:
         if not _told:
             _told.append(error)
             _log.warning(
-                "the file system of the spans has no locks (%s): what a killed process leaves there is not taken over by "
-                "the next one; give a folder on a local disk", error.strerror,
+                "the file system of the spans has no locks (%s): what a killed process leaves there is not taken over "
+                "by the next one; give a folder on a local disk", error.strerror,
             )
 
 
