@@ -126,8 +126,9 @@ class Intents:
         except OSError:
             os.close(fd)
             raise
-        os.close(self._fd)
-        self._fd, self._open, self.size, self.known = fd, places, size, (name, offset)
+        before, self._fd = self._fd, fd
+        self._open, self.size, self.known = places, size, (name, offset)
+        os.close(before)  # at last: a child that is forked now closes what ``_fd`` names
 
     def remove(self) -> None:
         """Nothing is open any more and no file of spans is left to be adopted."""
