@@ -40,8 +40,8 @@ from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import attempt
 from spanseal.telemetry.run_span import RunSpan, run_span
-from spanseal.telemetry.spans import open_span, tell
-from spanseal.telemetry.tracing import fail
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.inner import open_span, tell
 from spanseal.tools.executor import ToolExecutor
 from spanseal.tools.flow import Flow, Wait
 from spanseal.verification.pipeline import VerificationPipeline

@@ -18,8 +18,8 @@ from spanseal.genai.state import AgentState
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.spans import add_event, open_span, tell
-from spanseal.telemetry.tracing import fail
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.inner import add_event, open_span, tell
 
 
 def pass_gate(plane: ControlPlane, state: AgentState, action: Action) -> PlaneDecision:

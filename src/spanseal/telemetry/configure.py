@@ -32,7 +32,7 @@ from spanseal.telemetry.propagation.thread_callbacks import carry_into_threads, 
 from spanseal.telemetry.providers import Installed, foreign_provider, install
 from spanseal.telemetry.signals.set_up import signals_for
 from spanseal.telemetry.signals.signals import Signals
-from spanseal.telemetry.span_limits import tell_limits
+from spanseal.telemetry.spans.limits import tell_limits
 
 _EXIT_SECONDS: Final = 5.0
 _WORKER_SECONDS: Final = 1.0  # a pool waits for its workers

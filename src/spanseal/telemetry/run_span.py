@@ -1,6 +1,6 @@
 """Opens a run: one ``invoke_agent`` span that ends with the outcome and the signed manifest (DESIGN 5 and 10.1-2).
 
-May import active, content, tracing, open_calls and ledger.state.
+May import active, content, spans, signals, open_calls and ``ledger.state``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.ledger.state import RunContext, RunState, run_of, with_run
 from spanseal.telemetry.signals.signals import ended_unseen
-from spanseal.telemetry.tracing import fail, tracer
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.tracer import tracer
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _BAD: Final = frozenset({"failed", "halted"})

@@ -27,8 +27,8 @@ from spanseal.genai.state import ToolOutcome
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.run_context import current_conversation
-from spanseal.telemetry.spans import open_span, tell
-from spanseal.telemetry.tracing import fail
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.inner import open_span, tell
 from spanseal.tools.flow import Flow, Wait, adrive, drive
 from spanseal.tools.gates import failure, input_gate, output_gate, unknown_tool
 from spanseal.tools.tool import Tool

@@ -20,8 +20,8 @@ from spanseal.genai import semconv
 from spanseal.genai.messages import LLMResponse
 from spanseal.telemetry.content.attributes import set_digest
 from spanseal.telemetry.signals.events import emit_event
-from spanseal.telemetry.spans import add_event, open_span, tell
-from spanseal.telemetry.tracing import fail
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.inner import add_event, open_span, tell
 from spanseal.verification.check import VerificationCheck, VerificationReport, VerificationResult
 
 _ERROR_TYPE: Final = "error_type"

@@ -15,7 +15,7 @@ from spanseal.genai import semconv
 from spanseal.genai.messages import ChatRequest, LLMResponse, ToolCall, Usage
 from spanseal.records.otlp.parse import parse_line
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import ScriptedModel, capture_spans
 from spanseal.tools.tool import tool
 

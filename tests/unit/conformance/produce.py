@@ -36,7 +36,7 @@ from spanseal.telemetry.active import activate, active
 from spanseal.telemetry.capture.streams.open_calls import drain
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import ScriptedModel
 from spanseal.verification.check import VerificationCheck, VerificationResult
 from spanseal.verification.checks.not_empty import NotEmptyCheck

@@ -8,7 +8,8 @@ import pytest
 from opentelemetry.trace import SpanKind
 from tests.unit.conformance.judge import judge
 
-from spanseal.telemetry.tracing import fail, tracer
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 GOOD: dict[str, Any] = {

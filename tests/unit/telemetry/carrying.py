@@ -13,7 +13,7 @@ from tests.unit.telemetry.ledger_of import attribute, ledgers
 from spanseal.genai import semconv
 from spanseal.telemetry.propagation.process_pools import carry, stop_carrying
 from spanseal.telemetry.propagation.thread_callbacks import carry_into_threads, stop_carrying_into_threads
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import Captured, capture_spans
 
 

@@ -53,7 +53,7 @@ PRELUDE = """
 import os, signal, sys, threading, time
 from spanseal.telemetry.configure import configure, flush, shutdown
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 def span(name):
     with tracer().start_as_current_span(name):
         pass

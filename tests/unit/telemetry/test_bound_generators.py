@@ -15,7 +15,7 @@ from tests.unit.telemetry.ledger_of import attribute
 from spanseal.genai import semconv
 from spanseal.telemetry.propagation.bind import bind
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 
 def test_a_bound_generator_keeps_its_span_to_itself_and_its_consumer_keeps_theirs() -> None:

@@ -17,7 +17,7 @@ from spanseal.telemetry.active import activate, active
 from spanseal.telemetry.configure import configure, flush, shutdown
 from spanseal.telemetry.providers import relay_in
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from spanseal.genai import semconv
 from spanseal.telemetry.propagation.bind import bind
 from spanseal.telemetry.run_context import current_run
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 
 def test_threads_timers_and_threads_with_a_run_of_their_own() -> None:

@@ -23,7 +23,7 @@ from spanseal.genai import semconv
 from spanseal.genai.messages import Message
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 SAY: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 

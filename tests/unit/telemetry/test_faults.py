@@ -27,7 +27,8 @@ from spanseal.telemetry.ledger import processor as processor_module
 from spanseal.telemetry.ledger import state as state_module
 from spanseal.telemetry.run_span import run_span
 from spanseal.telemetry.signals import metrics as metrics_module
-from spanseal.telemetry.tracing import fail, tracer
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.tracer import tracer
 
 Processor, State = processor_module.LedgerProcessor, state_module.RunState
 TARGETS: list[tuple[Any, str]] = [

@@ -76,7 +76,7 @@ if __name__ == "__main__":
         one.join()
 """
 TASKS = """
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 def work(name):
     with tracer().start_as_current_span(name):
         pass

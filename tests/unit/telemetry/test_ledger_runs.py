@@ -23,7 +23,7 @@ from spanseal.records.otlp import parse_line
 from spanseal.telemetry.propagation.bind import bind
 from spanseal.telemetry.run_context import attempt, current_attempt, current_run
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import Captured, FixedEffects, capture_spans
 
 

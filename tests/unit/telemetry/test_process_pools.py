@@ -22,7 +22,7 @@ METHODS = ("fork", "spawn", "forkserver")
 MODULE = """
 import os
 import multiprocessing
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 def work(name, *more):
     with tracer().start_as_current_span(name):
         return os.getpid()

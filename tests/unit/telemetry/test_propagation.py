@@ -23,7 +23,7 @@ from spanseal.replay.run import Run
 from spanseal.telemetry.instrument import instrument
 from spanseal.telemetry.propagation.trace_state import KEY
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 CALLER = (

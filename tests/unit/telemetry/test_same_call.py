@@ -10,7 +10,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, Tracer
 
 from spanseal.genai import semconv as sc
-from spanseal.telemetry.same_call import outer_call
+from spanseal.telemetry.spans.same_call import outer_call
 from spanseal.testing import capture_spans
 
 CHAT = {sc.OPERATION_NAME: sc.OP_CHAT}

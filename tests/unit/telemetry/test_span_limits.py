@@ -16,9 +16,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from spanseal.genai import semconv as sc
 from spanseal.replay.reader import RunReader
-from spanseal.telemetry.span_limits import tell_limits, tight_limits
-from spanseal.telemetry.spans import add_event
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.inner import add_event
+from spanseal.telemetry.spans.limits import tell_limits, tight_limits
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 LONG = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "word " * 60}]}])
@@ -28,7 +28,7 @@ import spanseal
 from spanseal.genai import semconv as sc
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.spans import add_event, open_span, tell
+from spanseal.telemetry.spans.inner import add_event, open_span, tell
 spanseal.configure("t", export=sys.argv[1])
 with run_span("a", input_messages=sys.argv[2]) as run:
     with open_span("execute_tool t") as span:
@@ -117,7 +117,7 @@ def test_usual_limits_are_not_told(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_what_our_spans_say_is_given_free_when_they_end() -> None:
-    from spanseal.telemetry import span_limits
+    from spanseal.telemetry.spans import limits as span_limits
 
     with capture_spans(limits=SpanLimits(max_attribute_length=20)), tracer().start_as_current_span(sc.SPAN_STEP):
         assert len(span_limits._kept) == 1  # pyright: ignore[reportPrivateUsage]

@@ -9,7 +9,7 @@ from spanseal.genai import semconv
 from spanseal.records.otlp import parse_line
 from spanseal.telemetry.active import active
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 

@@ -40,9 +40,9 @@ from spanseal.telemetry.content.redaction.tool_credentials import (
 )
 from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.run_context import current_attempt, current_conversation
-from spanseal.telemetry.same_call import outer_call
 from spanseal.telemetry.signals import signals
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.same_call import outer_call
+from spanseal.telemetry.spans.tracer import tracer
 
 
 @dataclass(frozen=True, slots=True)

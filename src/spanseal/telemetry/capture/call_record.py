@@ -13,7 +13,7 @@ from spanseal.telemetry.capture.streams.http_attempt import End, HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.redaction.redact import scrubbed
 from spanseal.telemetry.content.split_values import masked_texts
-from spanseal.telemetry.tracing import fail
+from spanseal.telemetry.spans.failure import fail
 
 
 def record_end(

@@ -23,7 +23,7 @@ from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.streams.once import Once
 from spanseal.telemetry.capture.streams.reader import Reader
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 
 class Rest:

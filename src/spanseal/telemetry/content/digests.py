@@ -3,7 +3,7 @@
 The digest is HMAC-SHA-256, its first 32 hex digits, under a key made of a secret of this process and the run's id
 (outside of a run: the trace's). The secret is kept in memory only and dies with the process: without it nobody can try
 short values out, with the process gone nobody can at all, and values of two runs cannot be compared. A forked child
-has its parent's secret. May import semconv and span_limits.
+has its parent's secret. May import semconv and ``spans.limits``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from opentelemetry.trace import Span
 
 from spanseal.genai import semconv as sc
-from spanseal.telemetry.span_limits import kept_attributes
+from spanseal.telemetry.spans.limits import kept_attributes
 
 _SECRET: Final = token_bytes(32)
 

@@ -2,7 +2,8 @@
 
 They are numbered like any span of the run, sealed, encrypted and erased with it, so their loss shows. A value that
 occurs again in the same run is only referred to. Only where spans are numbered and exported by us; elsewhere the value
-is not kept, and the mark in its place says so by naming no parts. May import active, digests, own_tracer and records.
+is not kept, and the mark in its place says so by naming no parts. May import active, digests, records
+and ``spans.tracer``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from spanseal.genai import semconv as sc
 from spanseal.records.large_values import PART_BYTES, Mark, mark_in, parts_of
 from spanseal.telemetry.active import Active, active
 from spanseal.telemetry.content.digests import run_of_span
-from spanseal.telemetry.own_tracer import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 _MOST: Final = 4096
 

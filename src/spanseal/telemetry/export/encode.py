@@ -24,7 +24,7 @@ from spanseal.telemetry.active import active
 from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.export.attribute_list import AttributeList, each_text
 from spanseal.telemetry.export.sink import Stamps, nanoseconds
-from spanseal.telemetry.span_attributes import plain_attributes
+from spanseal.telemetry.spans.attributes import plain_attributes
 
 PREFIX: Final = b'{"resourceSpans":['
 SUFFIX: Final = b"]}\n"

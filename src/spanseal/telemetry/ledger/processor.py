@@ -1,8 +1,8 @@
 """The span processor: numbers the spans of every run, writes manifests, hands ended spans to the sinks. DESIGN 10.1-3.
 
 A span belongs to its nearest ``invoke_agent``: the run of its parent span if that has one (so the children of a foreign
-agent are found, and those of a span on another host), else the run in its context. May import state, span_limits,
-same_call, ``export.sink``, ``propagation.trace_state`` and signals.
+agent are found, and those of a span on another host), else the run in its context. May import state,
+``spans.limits``, ``spans.same_call``, ``export.sink``, ``propagation.trace_state`` and signals.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from spanseal import __version__
 from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.records.history import Bases
-from spanseal.telemetry import same_call
 from spanseal.telemetry.active import active
 from spanseal.telemetry.export.sink import Complaints, Health, Sink, nanoseconds
 from spanseal.telemetry.ledger.state import (
@@ -39,7 +38,8 @@ from spanseal.telemetry.ledger.state import (
 )
 from spanseal.telemetry.propagation.trace_state import run_in
 from spanseal.telemetry.signals import signals
-from spanseal.telemetry.span_limits import whole
+from spanseal.telemetry.spans import same_call
+from spanseal.telemetry.spans.limits import whole
 
 Key: TypeAlias = tuple[int, int]
 _NO_STAMPS: Final[dict[str, str | int | bool]] = {}

@@ -25,7 +25,7 @@ from spanseal.genai.wire_json import loads
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.signals.courier import SCOPE, Courier
-from spanseal.telemetry.span_attributes import plain_attributes
+from spanseal.telemetry.spans.attributes import plain_attributes
 
 CONTENT: Final = frozenset({sc.INPUT_MESSAGES, sc.OUTPUT_MESSAGES, sc.SYSTEM_INSTRUCTIONS, sc.TOOL_DEFINITIONS})
 """The attributes that must be structured on events."""

@@ -19,7 +19,7 @@ from spanseal.telemetry.signals import instruments as made
 from spanseal.telemetry.signals.instruments import Instrument
 from spanseal.telemetry.signals.meters import Meters, application_provider
 from spanseal.telemetry.signals.numbers import Labels, Numbers
-from spanseal.telemetry.span_attributes import plain_attributes
+from spanseal.telemetry.spans.attributes import plain_attributes
 
 _CALL_KEYS: Final = (
     sc.OPERATION_NAME, sc.PROVIDER_NAME, sc.REQUEST_MODEL, sc.RESPONSE_MODEL, sc.SERVER_ADDRESS, sc.SERVER_PORT,

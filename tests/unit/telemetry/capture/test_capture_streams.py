@@ -19,7 +19,7 @@ from tests.unit.telemetry.wire_world import KINDS, Answer, World, attributes_of,
 
 from spanseal.genai import semconv as sc
 from spanseal.records.replay_read import rebuild, recorded_response
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 both = pytest.mark.parametrize("kind", KINDS)
 

@@ -27,7 +27,8 @@ from spanseal.telemetry.content.attributes import set_content, set_digest
 from spanseal.telemetry.content.redaction.redact import redact
 from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import fail, tracer
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 

@@ -20,8 +20,8 @@ from spanseal.telemetry.active import activate, active
 from spanseal.telemetry.configure import configure, shutdown
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.spans import open_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.inner import open_span
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 BIG = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "größer 😀 " * 200}]}], ensure_ascii=False)

@@ -28,7 +28,7 @@ from opentelemetry import trace
 from spanseal.telemetry.configure import configure, flush
 from spanseal.telemetry.export import sender, spool
 from spanseal.telemetry.run_span import run_span
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 sender._GATHER, spool.SEGMENT_BYTES = 0.005, 20_000  # so much happens in a short life
 target, acks, kills, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])

@@ -18,7 +18,7 @@ from spanseal.settings import SpoolFull
 from spanseal.telemetry.export import sender
 from spanseal.telemetry.export.otlp_http import Route
 from spanseal.telemetry.export.spool import Keeping, Spool
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 BOUND = 65_536

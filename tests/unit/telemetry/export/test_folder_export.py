@@ -15,7 +15,7 @@ from tests.unit.telemetry.processes import KILLED, agent, spans_in
 from spanseal.genai import semconv
 from spanseal.records.ledger import Row, check_rows, decode_manifest
 from spanseal.telemetry.export.folder import FolderExport
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 

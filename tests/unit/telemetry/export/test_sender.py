@@ -20,7 +20,7 @@ from spanseal.telemetry.export import segment, sender
 from spanseal.telemetry.export.encode import PREFIX, SUFFIX
 from spanseal.telemetry.export.otlp_http import Answer, Route
 from spanseal.telemetry.export.spool import Spool
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 URL = "http://collector.example/v1/traces"

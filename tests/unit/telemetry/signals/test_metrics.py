@@ -27,7 +27,8 @@ from spanseal.telemetry.signals.instruments import TOOL
 from spanseal.telemetry.signals.metrics import Metrics
 from spanseal.telemetry.signals.numbers import Numbers
 from spanseal.telemetry.signals.signals import Signals
-from spanseal.telemetry.tracing import fail, tracer
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
 
 CHAT: dict[str, Any] = {

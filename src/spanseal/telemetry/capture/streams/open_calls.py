@@ -4,7 +4,7 @@ From garbage collection a span must not be ended (a processor may hold the very 
 into a queue that takes no lock and a thread ends it. The same thread is the watchdog: what is held but not read for
 ``stream_idle_seconds`` is ended as held. Calls that are still open when the interpreter exits are ended there, before
 the provider's own exit handler, which was registered earlier. After a fork the child leaves the parent's calls alone.
-May import active, guard and tracing.
+May import active, guard and spans.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, Final, Protocol
 
 from spanseal.telemetry.active import active
 from spanseal.telemetry.guard import guarded
-from spanseal.telemetry.tracing import tracer
+from spanseal.telemetry.spans.tracer import tracer
 
 _SELDOM: Final = 30.0
 _EXIT_SECONDS: Final = 5.0

@@ -1,4 +1,4 @@
-"""The tracer that every part of spanseal uses. May import active and span_limits."""
+"""The tracer that every part of spanseal uses. May import active and limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from opentelemetry.trace import Tracer, TracerProvider
 from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.telemetry.active import active
-from spanseal.telemetry.span_limits import watched
+from spanseal.telemetry.spans.limits import watched
 
 
 class _Kept:

@@ -1,4 +1,4 @@
-"""Our tracer, and how a span is marked as failed. May import active, content and own_tracer."""
+"""How a span is marked as failed. May import active and content."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from spanseal.genai import semconv
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.values import bounded
-from spanseal.telemetry.own_tracer import tracer
-
-__all__ = ["fail", "tracer"]
 
 
 def fail(span: Span, error_type: str, message: str = "") -> None:

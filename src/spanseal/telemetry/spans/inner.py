@@ -1,4 +1,7 @@
-"""One way to open an inner span of a run and to put events on it. May import active, content and tracing."""
+"""One way to open an inner span of a run and to put events on it.
+
+May import active, content, signals and the siblings.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from spanseal.telemetry.active import active
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.values import bounded
 from spanseal.telemetry.signals.signals import ended_unseen
-from spanseal.telemetry.tracing import fail, tracer
+from spanseal.telemetry.spans.failure import fail
+from spanseal.telemetry.spans.tracer import tracer
 
 
 @contextmanager
