@@ -34,7 +34,14 @@ from __future__ import annotations
 
 
 class SpansealError(Exception):
-    """Base of every error that spanseal raises on purpose. Catch it to tell ours from bugs."""
+    """Base of every error that spanseal raises on purpose. Catch it to tell ours from bugs.
+
+    >>> try:
+    ...     raise SettingsError("SPANSEAL_CAPTURE: 'some' is not one of off, full")
+    ... except SpansealError as error:
+    ...     print(error)
+    SPANSEAL_CAPTURE: 'some' is not one of off, full
+    """
 
 
 class UsageError(SpansealError):

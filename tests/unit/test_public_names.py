@@ -15,6 +15,11 @@ def test_every_public_name_loads(name: str) -> None:
     assert getattr(spanseal, name) is not None
 
 
+@pytest.mark.parametrize("name", sorted(set(spanseal.__all__) - {"Action", "Seam"}))  # these two are unions of others
+def test_every_public_name_has_an_example(name: str) -> None:
+    assert ">>> " in (getattr(spanseal, name).__doc__ or "")
+
+
 def test_no_public_name_is_missing_from_the_list() -> None:
     homes = spanseal._HOMES  # pyright: ignore[reportPrivateUsage] - held against the list that users read
     assert sorted(spanseal.__all__) == sorted(name for names in homes.values() for name in names)

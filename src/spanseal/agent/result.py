@@ -18,6 +18,12 @@ class RunResult:
     which the model was asked. ``usage`` sums every model call, refused answers included; where a provider
     told no counts an estimate of ours takes their place, and ``usage.estimated`` says so. ``escalation`` holds the
     exact action that waits for a person, and its digest.
+
+    >>> from spanseal.agent.build import VerifiableAgent
+    >>> from spanseal.testing.scripted_model import ScriptedModel
+    >>> result = VerifiableAgent(ScriptedModel(["391"])).run("What is 17 * 23?")
+    >>> result.success, result.answer, result.steps
+    (True, '391', 1)
     """
 
     answer: str

@@ -21,6 +21,11 @@ class AuditStore:
     ``content_keys`` is the folder of the runs' keys, or of some of them, where content may be read; ``heads`` a file
     in which the last head of each log is remembered, so that a store that was rolled back is noticed. Nothing is
     written to the store.
+
+    >>> import tempfile
+    >>> AuditStore(tempfile.mkdtemp()).verify()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    spanseal.errors.NotAStoreError: ...
     """
 
     def __init__(

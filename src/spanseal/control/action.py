@@ -72,6 +72,10 @@ class ModelCall:
 
     ``tools`` and ``tool_choice`` hold with every protocol: a tool taken away here cannot be called, ``required``
     refuses an answer without a call. The JSON protocol puts both into its schema and checks afterwards.
+
+    >>> call = ModelCall(ChatRequest("m", (Message("user", "hi"),)))
+    >>> call.modified({"temperature": 0.0}).request.temperature
+    0.0
     """
 
     seam: ClassVar[Seam] = "before_model"
@@ -97,7 +101,11 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """What the model answered, before it is checked."""
+    """What the model answered, before it is checked.
+
+    >>> ModelAnswer(LLMResponse("391", "m")).modified({"text": "It is 391."}).response.text
+    'It is 391.'
+    """
 
     seam: ClassVar[Seam] = "after_model"
     response: LLMResponse
@@ -120,7 +128,12 @@ class ModelAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool about to run. ``arguments`` is the parsed object, None while the model's text is not a JSON object."""
+    """A tool about to run. ``arguments`` is the parsed object, None while the model's text is not a JSON object.
+
+    >>> use = ToolUse(ToolCall("c1", "order", '{"count": 900}'), {"count": 900})
+    >>> use.modified({"arguments": {"count": 9}}).call.arguments
+    '{"count":9}'
+    """
 
     seam: ClassVar[Seam] = "before_tool"
     call: ToolCall
@@ -142,7 +155,11 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What a tool gave back, before the model sees it; ``fault`` is "", "model" or "world"."""
+    """What a tool gave back, before the model sees it; ``fault`` is "", "model" or "world".
+
+    >>> ToolAnswer(ToolCall("c1", "search", "{}"), "three hits").modified({"result": "no hit"}).result
+    'no hit'
+    """
 
     seam: ClassVar[Seam] = "after_tool"
     call: ToolCall
@@ -163,7 +180,11 @@ class ToolAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """The answer about to be given to the caller."""
+    """The answer about to be given to the caller.
+
+    >>> FinalAnswer("391").to_json()
+    {'seam': 'before_answer', 'answer': '391'}
+    """
 
     seam: ClassVar[Seam] = "before_answer"
     answer: str

@@ -52,7 +52,13 @@ class PlaneDecision:
 
 
 class ControlPlane:
-    """The policies of an agent, in order of precedence among equals."""
+    """The policies of an agent, in order of precedence among equals.
+
+    >>> from spanseal.control.action import FinalAnswer
+    >>> from spanseal.control.policies.max_steps import MaxStepsPolicy
+    >>> ControlPlane([MaxStepsPolicy(8)]).decide("before_answer", AgentState(), FinalAnswer("391")).goes_on
+    True
+    """
 
     def __init__(self, policies: Sequence[ControlPolicy] = ()) -> None:
         if not isinstance(policies, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers

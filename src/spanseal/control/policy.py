@@ -24,7 +24,11 @@ from spanseal.genai.state import AgentState
 
 
 class ControlDecision(Enum):
-    """What a policy decides, from the most liberal to the most restrictive."""
+    """What a policy decides, from the most liberal to the most restrictive.
+
+    >>> max(ControlDecision.HALT, ControlDecision.MODIFY, key=lambda decision: decision.rank).value
+    'halt'
+    """
 
     ALLOW = "allow"
     MODIFY = "modify"
@@ -39,7 +43,11 @@ class ControlDecision(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ControlResult:
-    """One policy's decision. ``modifications`` go with MODIFY, and only with it (UsageError otherwise)."""
+    """One policy's decision. ``modifications`` go with MODIFY, and only with it (UsageError otherwise).
+
+    >>> ControlResult(ControlDecision.MODIFY, "cap", modifications={"temperature": 0.0}).decision.value
+    'modify'
+    """
 
     decision: ControlDecision
     policy_name: str
@@ -58,6 +66,13 @@ class ControlPolicy:
 
     A policy is asked again after every modification, its own too: a change that never settles halts the run.
     An exception in a policy halts the run.
+
+    >>> class AskFirst(ControlPolicy):
+    ...     seams = frozenset({"before_tool"})
+    ...     def decide(self, seam, state, action):
+    ...         return self.escalate("a person decides") if action.call.name == "order" else self.allow()
+    >>> AskFirst.name
+    'ask_first'
     """
 
     name: str = ""

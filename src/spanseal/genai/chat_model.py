@@ -13,7 +13,12 @@ from spanseal.genai.messages import ChatRequest, Chunk, LLMResponse
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """A model that answers a :class:`ChatRequest`; ``request.model`` empty means the model's own name."""
+    """A model that answers a :class:`ChatRequest`; ``request.model`` empty means the model's own name.
+
+    >>> from spanseal.testing.scripted_model import ScriptedModel
+    >>> isinstance(ScriptedModel(["391"]), ChatModel)
+    True
+    """
 
     @property
     def provider(self) -> str:

@@ -24,7 +24,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """What the model wants done. ``arguments`` is the text as the model wrote it (JSON, if it kept its word)."""
+    """What the model wants done. ``arguments`` is the text as the model wrote it (JSON, if it kept its word).
+
+    >>> ToolCall("c1", "multiply", '{"a": 17, "b": 23}').name
+    'multiply'
+    """
 
     id: str
     name: str
@@ -33,7 +37,11 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave back for the call ``id``, as the text that the model reads."""
+    """What a tool gave back for the call ``id``, as the text that the model reads.
+
+    >>> Message("tool", (ToolResult("c1", "391"),)).parts[0].content
+    '391'
+    """
 
     id: str
     content: str
@@ -70,7 +78,11 @@ Part: TypeAlias = Text | ToolCall | ToolResult | Reasoning | Media | Other
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. ``role`` is system, developer, user, assistant or tool; ``content`` a text or its parts."""
+    """One message. ``role`` is system, developer, user, assistant or tool; ``content`` a text or its parts.
+
+    >>> Message("assistant", (Text("391"), ToolCall("c1", "check", "{}"))).tool_calls[0].name
+    'check'
+    """
 
     role: str
     content: str | tuple[Part, ...] = ""
@@ -124,7 +136,11 @@ _PARTS: tuple[type, ...] = get_args(Part)
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model sees it. ``parameters`` is a JSON Schema object."""
+    """A tool as the model sees it. ``parameters`` is a JSON Schema object.
+
+    >>> ToolSpec("now").parameters
+    {'type': 'object', 'properties': {}}
+    """
 
     name: str
     description: str = ""
@@ -134,7 +150,11 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the provider counted them; None where it did not tell. ``estimated`` marks our own estimate."""
+    """Tokens as the provider counted them; None where it did not tell. ``estimated`` marks our own estimate.
+
+    >>> Usage(input_tokens=12).output_tokens is None
+    True
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -150,6 +170,9 @@ class ChatRequest:
 
     ``response_format`` is a JSON Schema that the answer must follow; ``extra`` are further fields of the wire
     format, sent as they are.
+
+    >>> ChatRequest("m", (Message("user", "hi"),)).with_(temperature=0.0).temperature
+    0.0
     """
 
     model: str
@@ -175,6 +198,9 @@ class LLMResponse:
 
     ``prompt_tokens`` and ``completion_tokens`` are 0 where the provider told nothing (``usage`` has None then);
     ``latency_ms`` is wall time of the call, retries included; ``raw`` is the wire body, parsed.
+
+    >>> LLMResponse("391", "m", finish_reason="stop").message.text
+    '391'
     """
 
     text: str
@@ -203,7 +229,11 @@ class LLMResponse:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One piece of a stream: new text, new reasoning; the last one carries the whole ``response``."""
+    """One piece of a stream: new text, new reasoning; the last one carries the whole ``response``.
+
+    >>> "".join(chunk.text for chunk in (Chunk("39"), Chunk("1")))
+    '391'
+    """
 
     text: str = ""
     reasoning: str = ""

@@ -27,6 +27,9 @@ class ToolOutcome:
 
     ``result`` is the text that the tool (or the refusal) gave; ``fault`` is ``""`` when it worked, ``model`` when the
     model asked for something impossible, ``world`` when the tool failed; ``attempts`` is 0 when it never ran.
+
+    >>> ToolOutcome(ToolCall("c1", "search", "{}"), "no such tool", fault="model").ok
+    False
     """
 
     call: ToolCall
@@ -116,6 +119,9 @@ class AgentState:
     ``step_number`` is the step in progress, counted from 1 (0: nothing begun yet). ``messages`` is the whole history,
     the system turn included. ``pending`` are calls that nobody has answered yet, ``tool_calls`` the
     outcomes of the others. ``metadata`` is the application's own.
+
+    >>> AgentState().adding(Message("user", "hi")).next_step().step_number
+    1
     """
 
     step_number: int = 0

@@ -108,6 +108,13 @@ class RecordedCall:
 
     ``response`` is None where the call failed (``error`` says how) or its answer was not recorded; ``options`` are
     the request's fields other than model and messages that were set; ``grade`` is *exact* or *semantic*.
+
+    >>> from spanseal.genai.messages import LLMResponse
+    >>> asked = ChatRequest("m", (Message("user", "hi"),))
+    >>> call = RecordedCall("chat", "openai.chat", asked.messages, asked, {}, LLMResponse("hello", "m"), "m", 12.5,
+    ...                     "exact", "", "00f067aa0ba902b7", 1, 1, "")
+    >>> call.request.messages[0].text, call.response.text
+    ('hi', 'hello')
     """
 
     operation: str
@@ -130,6 +137,12 @@ def replay_llm_calls(run: Run) -> tuple[RecordedCall, ...]:
     """The model calls of a run that can be sent again, in the order they were made.
 
     Calls of which too little was recorded are left out; ``run.calls`` has them, with the reason.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "spans.jsonl").write_text("")
+    >>> [call.model for run in RunReader.open(folder).runs() for call in replay_llm_calls(run)]
+    []
     """
     return tuple(
         RecordedCall(

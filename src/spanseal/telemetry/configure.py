@@ -135,6 +135,9 @@ def flush(timeout: float = 30.0) -> bool:
     """True if every span that ended before the call has arrived where it is exported to, and none was lost.
 
     ``timeout`` in seconds. Without export there is nothing to deliver: True.
+
+    >>> flush()
+    True
     """
     delivered = _delivered(timeout)
     signals = _state.signals
@@ -164,6 +167,8 @@ def shutdown() -> None:
     """Deliver what can be delivered in a few seconds and switch off; :func:`configure` may be called again.
 
     What cannot be delivered stays in the spool, for the next process.
+
+    >>> shutdown()  # nothing is on: nothing to do
     """
     _switch_off(_EXIT_SECONDS)
 

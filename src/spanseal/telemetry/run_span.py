@@ -36,7 +36,13 @@ _BAD: Final = frozenset({"failed", "halted"})
 
 
 class RunSpan:
-    """A run that goes on. ``run_id`` is 32 hex digits; ``trace_id`` likewise, empty when nothing records."""
+    """A run that goes on. ``run_id`` is 32 hex digits; ``trace_id`` likewise, empty when nothing records.
+
+    >>> with run_span("calculator") as run:
+    ...     run.finish("halted", "budget")
+    >>> run.outcome
+    'halted'
+    """
 
     def __init__(self, run_id: str, span: Span) -> None:
         self.run_id = run_id

@@ -51,7 +51,11 @@ _current: contextvars.ContextVar[CallContext | None] = contextvars.ContextVar("s
 
 
 def current_call() -> CallContext | None:
-    """The call that is running this code, None outside of a tool."""
+    """The call that is running this code, None outside of a tool.
+
+    >>> current_call() is None
+    True
+    """
     return _current.get()
 
 

@@ -39,6 +39,10 @@ class Tool:
     ``max_result_chars`` characters of a result, with a note when there were more.
 
     Raises :class:`UsageError` for an impossible name or schema.
+
+    >>> now = Tool("now", "The time of day.", call=lambda: "12:00")
+    >>> now.spec.name, now()
+    ('now', '12:00')
     """
 
     name: str
@@ -104,6 +108,13 @@ def tool(
     """Make a :class:`Tool` of an annotated function; schema and description come from its signature and docstring.
 
     Raises :class:`UsageError` for a parameter without annotation or of a type that JSON cannot carry.
+
+    >>> @tool(attempts=1)
+    ... def order(product: str, count: int = 1) -> str:
+    ...     '''Order a product.'''
+    ...     return f"{count} x {product}"
+    >>> order.parameters["required"]
+    ['product']
     """
 
     def made(target: Callable[..., Any]) -> Tool:

@@ -26,6 +26,9 @@ class VerificationResult:
     """The verdict of one check. ``message`` says what was wrong and what is expected: it is the model's feedback.
 
     Only a failed result of severity ``error`` fails the pipeline; ``warning`` and ``info`` are recorded.
+
+    >>> VerificationResult(False, "length", "too long", "warning").fails
+    False
     """
 
     passed: bool
@@ -45,7 +48,14 @@ class VerificationResult:
 
 
 class VerificationCheck(ABC):
-    """One explicit condition on an answer. ``name`` is the class name in snake case unless set."""
+    """One explicit condition on an answer. ``name`` is the class name in snake case unless set.
+
+    >>> class HasNumberCheck(VerificationCheck):
+    ...     def check(self, response):
+    ...         return self.passed() if any(map(str.isdigit, response.text)) else self.failed("give digits")
+    >>> HasNumberCheck().check(LLMResponse("many", "m")).check_name
+    'has_number'
+    """
 
     name: str = ""
     severity: Severity = "error"
@@ -75,7 +85,11 @@ class VerificationCheck(ABC):
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """What a pipeline found. ``skipped`` names checks that did not run because an earlier one failed."""
+    """What a pipeline found. ``skipped`` names checks that did not run because an earlier one failed.
+
+    >>> VerificationReport((VerificationResult(False, "json", "no JSON"),)).reason
+    'json: no JSON'
+    """
 
     results: tuple[VerificationResult, ...] = ()
     pipeline: str = "default"

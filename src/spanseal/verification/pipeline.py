@@ -28,7 +28,12 @@ _ERROR_TYPE: Final = "error_type"
 
 
 class VerificationPipeline:
-    """Checks in order. ``fail_fast`` stops at the first failure of severity ``error``; otherwise all run."""
+    """Checks in order. ``fail_fast`` stops at the first failure of severity ``error``; otherwise all run.
+
+    >>> from spanseal.verification.checks.max_length import MaxLengthCheck
+    >>> VerificationPipeline([MaxLengthCheck(2)]).run(LLMResponse("391", "m")).failed[0].check_name
+    'max_length'
+    """
 
     def __init__(
         self, checks: Sequence[VerificationCheck] = (), fail_fast: bool = True, name: str = "default"
