@@ -184,7 +184,10 @@ class LedgerProcessor(SpanProcessor):
         self._open = {}
         self._writer = None
         for sink in self._sinks:
-            sink.after_fork()
+            try:
+                sink.after_fork()
+            except Exception as error:  # noqa: BLE001 - as above
+                self._fault("beginning anew after a fork", error)
 
     def _start(self, span: Span, context: Context) -> None:
         where = span.get_span_context()
