@@ -8,7 +8,7 @@ from opentelemetry.trace import Span
 from spanseal.errors import text_of
 from spanseal.genai import semconv as sc
 from spanseal.genai.wire import WireFormat
-from spanseal.telemetry.capture.response import Answer, read_answer, record_answer, record_texts
+from spanseal.telemetry.capture.response import Answer, read_answer, record_answer, text_attributes
 from spanseal.telemetry.capture.streams.http_attempt import End, HttpAttempt
 from spanseal.telemetry.content.attributes import set_content
 from spanseal.telemetry.content.redaction.redact import scrubbed
@@ -47,7 +47,7 @@ def record_rest(span: Span, wire: WireFormat, last: HttpAttempt, before: int, *,
     if answer.texts is None:  # an adapter's own answer is one document, whole
         set_content(span, sc.LLM_RESPONSE_BODY, (answer.data or b"").decode("utf-8", "replace"))
     else:
-        record_texts(span, rest, answer.tail)
+        span.set_attributes(text_attributes(span, rest, answer.tail))
     last.told = before + len(rest)
     end = settled(last, answer, "")
     span.set_attribute(sc.LLM_STREAM_END, end)

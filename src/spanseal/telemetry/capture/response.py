@@ -20,7 +20,7 @@ from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.capture.estimate import estimated_usage
 from spanseal.telemetry.capture.streams.assembly import Assembled, assembled, parsed, split
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
-from spanseal.telemetry.content.attributes import set_content
+from spanseal.telemetry.content.attributes import content_attributes
 from spanseal.telemetry.content.digests import salted_digest
 from spanseal.telemetry.content.redaction.redact import struck, without_keys
 from spanseal.telemetry.content.redaction.tool_credentials import may_hold_credentials, without_tool_credentials
@@ -78,17 +78,18 @@ def record_answer(
     messages: Sequence[JsonObject] = wire.output_messages(body) if is_map(body) else []
     text = render(messages)
     bare = struck(text, secrets)  # a model may say the key in pieces
-    _record_body(span, answer, secrets, masked=bare is not text or _holds_secrets(text))
+    span.set_attributes(
+        _body_attributes(span, answer, secrets, masked=bare is not text or _holds_secrets(text))
+    )
     if not is_map(body):
         return wire.fault_of(body)
-    told = wire.response_attributes(body)
-    for key, value in told.items():
-        span.set_attribute(key, active().redactor.value(key, value))
+    told, mask = wire.response_attributes(body), active().redactor.value
+    attributes = {key: mask(key, value) for key, value in told.items()}
     if messages:
-        set_content(span, sc.OUTPUT_MESSAGES, bare)
+        attributes |= content_attributes(span, sc.OUTPUT_MESSAGES, bare)
     if sent and answer.size and (messages or not body.get("error")):
-        for key, value in estimated_usage(wire, sent, told, messages).items():
-            span.set_attribute(key, value)
+        attributes |= estimated_usage(wire, sent, told, messages)
+    span.set_attributes(attributes)
     return wire.fault_of(body) or ("" if answer.texts is None else wire.cut_short(answer.texts, body))
 
 
@@ -98,30 +99,30 @@ def _body(wire: WireFormat, answer: Answer) -> Any:
     return parsed(answer.data or b"") if answer.texts is None else assembled(wire, answer.texts)
 
 
-def _record_body(span: Span, answer: Answer, secrets: tuple[str, ...], *, masked: bool) -> None:
+def _body_attributes(span: Span, answer: Answer, secrets: tuple[str, ...], *, masked: bool) -> dict[str, Any]:
     """``masked``: something in the answer's content must go, so it must go where it lies in pieces, too."""
-    if active().capture != "full":
-        span.set_attribute(sc.LLM_RESPONSE_DIGEST, salted_digest(span, answer.data or b""))
+    full = active().capture == "full"
+    told = {} if full else {sc.LLM_RESPONSE_DIGEST: salted_digest(span, answer.data or b"")}
     if answer.texts is not None:
         texts = masked_texts(answer.texts, secrets) if masked else answer.texts
-        record_texts(span, texts, answer.tail, clean=answer.clean and not masked)
-    elif active().capture == "full":
+        return told | text_attributes(span, texts, answer.tail, clean=answer.clean and not masked)
+    if full:
         text = (answer.data or b"").decode("utf-8", "replace")
-        set_content(span, sc.LLM_RESPONSE_BODY, without_tokens(text) if masked else text)
+        return content_attributes(span, sc.LLM_RESPONSE_BODY, without_tokens(text) if masked else text)
+    return told
 
 
 def _holds_secrets(text: str) -> bool:
     return active().redactor.text(text) != text
 
 
-def record_texts(span: Span, texts: Sequence[str], tail: bytes, *, clean: bool = False) -> None:
-    """Set the texts of a stream's chunks, in order, word for word; ``clean`` says that nothing is to be masked."""
-    span.set_attribute(sc.LLM_STREAM_CHUNKS, len(texts))
+def text_attributes(span: Span, texts: Sequence[str], tail: bytes, *, clean: bool = False) -> dict[str, Any]:
+    """The texts of a stream's chunks, in order, word for word; ``clean`` says that nothing is to be masked."""
+    told: dict[str, Any] = {sc.LLM_STREAM_CHUNKS: len(texts)}
     if active().capture != "full":
-        return
-    set_content(span, sc.LLM_RESPONSE_BODY, render(texts), masked=clean)
-    if tail:
-        set_content(span, sc.LLM_RESPONSE_TAIL, tail.hex())
+        return told
+    told |= content_attributes(span, sc.LLM_RESPONSE_BODY, render(texts), masked=clean)
+    return told | content_attributes(span, sc.LLM_RESPONSE_TAIL, tail.hex()) if tail else told
 
 
 def _is_stream(attempt: HttpAttempt, data: bytes) -> bool:
