@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, cast
 
 import orjson
@@ -21,6 +21,8 @@ _MOST: Final = 4096
 _SHORT: Final = 256
 _SMALL: Final = range(-(10**12), 10**12)
 """Too few digits for anything that is looked for in numbers."""
+_SIZED: Final = (str, bytes, tuple, list, dict)
+"""What the SDK makes of all values that have a length."""
 _NO_STAMPS: Final[Mapping[str, Any]] = {}
 _Known = dict[tuple[str, str], bytes]
 
@@ -52,7 +54,7 @@ class AttributeList:
             key, value = pair
             if key in stamps:
                 piece = self._as_is(key, stamps[key])
-            elif most and isinstance(value, Sized) and len(value) > most:
+            elif most and isinstance(value, _SIZED) and len(value) > most:
                 continue
             elif key in clear:
                 piece = self._as_is(key, value)
@@ -103,7 +105,7 @@ class AttributeList:
         """Keys that are masked may become the same."""
         small = {
             key: value for key, value in attributes.items()
-            if not (most and isinstance(value, Sized) and len(value) > most)
+            if not (most and isinstance(value, _SIZED) and len(value) > most)
         }
         masked = self.redactor.attributes(small)
         masked |= {key: small[key] for key in clear if key in small}
