@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Sized
 from typing import Any, Final, cast
 
 import orjson
@@ -21,8 +21,6 @@ _MOST: Final = 4096
 _SHORT: Final = 256
 _SMALL: Final = range(-(10**12), 10**12)
 """Too few digits for anything that is looked for in numbers."""
-_SIZED: Final = (str, bytes, tuple, list, dict)
-"""What the SDK makes of all values that have a length."""
 _NO_STAMPS: Final[Mapping[str, Any]] = {}
 _Known = dict[tuple[str, str], bytes]
 
@@ -54,7 +52,7 @@ class AttributeList:
             key, value = pair
             if key in stamps:
                 piece = self._as_is(key, stamps[key])
-            elif most and isinstance(value, _SIZED) and len(value) > most:
+            elif most and _length(value) > most:
                 continue
             elif key in clear:
                 piece = self._as_is(key, value)
@@ -105,11 +103,16 @@ class AttributeList:
         """Keys that are masked may become the same."""
         small = {
             key: value for key, value in attributes.items()
-            if not (most and isinstance(value, _SIZED) and len(value) > most)
+            if not (most and _length(value) > most)
         }
         masked = self.redactor.attributes(small)
         masked |= {key: small[key] for key in clear if key in small}
         return b"[" + b",".join(self._as_is(key, value) for key, value in {**masked, **stamps}.items()) + b"]"
+
+
+def _length(value: Any) -> int:
+    """Of what the SDK makes of values that have a length; 0 of others."""
+    return len(cast("Sized", value)) if isinstance(value, str | bytes | tuple | list | dict) else 0
 
 
 def _kept(known: _Known, pair: tuple[str, str], piece: bytes) -> _Known:
