@@ -99,7 +99,7 @@ class Process:
                 f"unset {name}",
             )
         if plan.url is not None and plan.url.startswith("http://") and not _on_this_machine(plan.url):
-            yield Finding("warn", "plain-http", "export", f"spans go to {plan.url} unencrypted",
+            yield Finding("warn", "plain-http", "export", f"spans go to {without_secrets(plan.url)} unencrypted",
                           "https:// and SPANSEAL_TOKEN")
 
     def _signal(self, said: SignalVariables, signal: str, *, on: bool) -> str:

@@ -289,6 +289,9 @@ MACHINE_KEYS: Final[frozenset[str]] = frozenset({
 })
 """Attributes of which nothing may be masked at export: ids and digests that we made, parts of what was masked."""
 
+CONTENT_DIGESTS: Final[frozenset[str]] = frozenset({STATE_DIGEST, CONTROL_ACTION_DIGEST, TOOL_IDEMPOTENCY_KEY})
+"""Plain digests over what was said and done: where something of that is masked, short secrets could be guessed."""
+
 WORD_KEYS: Final[frozenset[str]] = frozenset({
     OPERATION_NAME, RUN_OUTCOME, CONTROL_SEAM, CONTROL_DECISION, POLICY_DECISION, EVALUATION_SCORE_LABEL, TOOL_TYPE,
     TOOL_FAULT, CHECK_SEVERITY, LLM_FORMAT, LLM_STREAM_END, CAPTURE_MODE,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from spanseal.settings.otlp_variables import checked, headers_of
+from spanseal.settings.otlp_variables import beside, checked, headers_of
 from spanseal.settings.value import Value
 
 Signal: TypeAlias = Literal["METRICS", "LOGS"]
@@ -59,7 +59,7 @@ def signal_variables(env: Mapping[str, str], signal: Signal) -> SignalVariables:
     timeout = timeout if env.get(timeout) else "OTEL_EXPORTER_OTLP_TIMEOUT"
     return SignalVariables(
         own=checked(own, own_name) if own else None,
-        shared=checked(base, "OTEL_EXPORTER_OTLP_ENDPOINT").rstrip("/") + f"/v1/{signal.lower()}" if base else None,
+        shared=beside(checked(base, "OTEL_EXPORTER_OTLP_ENDPOINT"), f"/v1/{signal.lower()}") if base else None,
         headers=headers_of(env, signal),
         certificate=given("CERTIFICATE"),
         client_certificate=given("CLIENT_CERTIFICATE"),

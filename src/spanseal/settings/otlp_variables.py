@@ -6,9 +6,10 @@ environment comes in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from spanseal.errors import SettingsError
 from spanseal.settings.value import Value
@@ -21,6 +22,7 @@ _LIMITS: Final = tuple(
         "SPAN_EVENT_COUNT", "SPAN_LINK_COUNT", "EVENT_ATTRIBUTE_COUNT", "LINK_ATTRIBUTE_COUNT",
     )
 )
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/?#]*(?=@)|(?<=[?&=])[^?&=#]+(?=[&#]|$)")
 _PROTOCOL = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 
 
@@ -68,10 +70,23 @@ def traces_url(base: str, place: str) -> str:
 
     >>> traces_url("http://localhost:4318", "export")
     'http://localhost:4318/v1/traces'
+    >>> traces_url("https://host/otlp/?key=1", "export")
+    'https://host/otlp/v1/traces?key=1'
     """
     checked(base, place)
-    stripped = base.rstrip("/")
-    return stripped if stripped.endswith("/v1/traces") else stripped + "/v1/traces"
+    parts = urlsplit(base)
+    path = parts.path.rstrip("/")
+    return urlunsplit(parts._replace(path=path if path.endswith("/v1/traces") else path + "/v1/traces", fragment=""))
+
+
+def beside(url: str, path: str) -> str:
+    """``url`` with ``path`` behind its own; what follows a question mark stays where it is.
+
+    >>> beside("https://host/otlp/?key=1", "/v1/logs")
+    'https://host/otlp/v1/logs?key=1'
+    """
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/") + path))
 
 
 def endpoint_of(env: Mapping[str, str]) -> str | None:
@@ -83,7 +98,7 @@ def endpoint_of(env: Mapping[str, str]) -> str | None:
         return checked(own, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
     base = env.get("OTEL_EXPORTER_OTLP_ENDPOINT")
     if base:
-        return checked(base, "OTEL_EXPORTER_OTLP_ENDPOINT").rstrip("/") + "/v1/traces"
+        return beside(checked(base, "OTEL_EXPORTER_OTLP_ENDPOINT"), "/v1/traces")
     return None
 
 
@@ -134,5 +149,6 @@ def checked(url: str, place: str) -> str:
     except ValueError:
         good = False
     if not good:
-        raise SettingsError(f"{place}: {url!r} is not an http or https URL")
+        shown = _CREDENTIALS.sub("***", url)
+        raise SettingsError(f"{place}: {shown!r} is not an http or https URL")
     return url

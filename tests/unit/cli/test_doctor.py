@@ -82,6 +82,21 @@ def test_a_url_is_probed_with_a_span_and_the_token(
     assert said["facts"]["authentication"] == "SPANSEAL_TOKEN"
 
 
+@pytest.mark.parametrize("url", [
+    "http://me:hunter2@c.example:4318/otlp?key=hunter2", "ftp://me:hunter2@c.example", "https://:hunter2@/x?key=hunter2",
+])
+def test_what_a_url_says_of_user_and_key_is_not_shown(
+    type_line: Typed, server: Wire, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("SPANSEAL_EXPORT", url)
+    _, out, err = type_line("doctor")
+    assert "hunter2" not in out + err
+    _, out, err = type_line("doctor --json")
+    assert "hunter2" not in out + err
+    if server.posted:
+        assert server.posted[0][0] == "http://me:hunter2@c.example:4318/otlp/v1/traces?key=hunter2"
+
+
 def test_the_headers_of_one_server_do_not_go_to_another(
     type_line: Typed, server: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:

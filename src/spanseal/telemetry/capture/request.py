@@ -19,7 +19,7 @@ from spanseal.records.replay_record import Split, split
 from spanseal.telemetry.active import active
 from spanseal.telemetry.capture.history import Told, base_attributes, tell
 from spanseal.telemetry.content.attributes import content_attributes
-from spanseal.telemetry.content.digests import attributes_of, salted_digest
+from spanseal.telemetry.content.digests import attributes_of, salted_digest, scope_masked
 from spanseal.telemetry.content.masked_json import as_array, masked_items
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.redaction.redact import without_keys
@@ -68,6 +68,8 @@ def record_request(
             span.set_attributes(_content(span, masked.messages, masked))
         return None
     masked = _masked(wire, raw, body)
+    if masked.changed:
+        scope_masked(span)
     history = tell(span, masked.record, masked.messages)
     before = attributes_of(span)
     span.set_attributes({

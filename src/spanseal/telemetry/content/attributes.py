@@ -12,8 +12,9 @@ from typing import Any
 
 from opentelemetry.trace import Span
 
+from spanseal.genai.semconv import CONTENT_DIGESTS
 from spanseal.telemetry.active import active
-from spanseal.telemetry.content.digests import digest_attributes
+from spanseal.telemetry.content.digests import digest_attributes, scope_is_masked, scope_masked
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.content.values import bounded
@@ -30,7 +31,8 @@ def set_content(span: Span, key: str, value: Any, *, masked: bool = False) -> No
     first. Lone surrogates become U+FFFD, what is masked ``[redacted:class:length]``. A value larger than
     ``max_value_bytes`` goes into spans of its own, a mark with its length and digest stands in its place
     (:mod:`spanseal.records.large_values`). ``masked`` says that the caller has done the masking
-    (:mod:`spanseal.telemetry.content.masked_json`). With capture ``off`` only size and salted digest are told.
+    (:mod:`spanseal.telemetry.content.masked_json`). With capture ``off`` only size and salted digest are told; so it is
+    with digests over content once something in their run was masked, from which a short secret could be guessed.
 
     >>> from opentelemetry.trace import INVALID_SPAN
     >>> set_content(INVALID_SPAN, "gen_ai.input.messages", [{"role": "user", "parts": []}])
@@ -58,9 +60,15 @@ def content_attributes(span: Span, key: str, value: Any, *, masked: bool = False
             return digest_attributes(span, key, text)
         if current.redactor.secret_key(key):
             text = current.redactor.removed(text)
+        if key in CONTENT_DIGESTS and scope_is_masked(span):
+            return digest_attributes(span, key, text)
         if masked:
             current.redactor.masked_already(text)
-        return {key: bounded(span, text if masked else plain_text(text))}
+            return {key: bounded(span, text)}
+        plain = plain_text(text)
+        if plain is not text:
+            scope_masked(span)
+        return {key: bounded(span, plain)}
     except Exception:  # noqa: BLE001 - as above
         _log.debug("content attribute %s could not be recorded", key, exc_info=True)
         return {}

@@ -8,7 +8,9 @@ has its parent's secret. May import semconv and ``spans.limits``.
 
 from __future__ import annotations
 
+import contextlib
 import hmac
+from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
 from secrets import token_bytes
@@ -20,6 +22,21 @@ from spanseal.genai import semconv as sc
 from spanseal.telemetry.spans.limits import kept_attributes
 
 _SECRET: Final = token_bytes(32)
+_MOST: Final = 10_000
+_masked: Final[OrderedDict[str, None]] = OrderedDict()
+
+
+def scope_masked(span: Span) -> None:
+    """Something of what ``span``'s run (or trace) said was masked."""
+    _masked[scope_of(span)] = None
+    if len(_masked) > _MOST:
+        with contextlib.suppress(KeyError):  # another thread forgot it in between
+            _masked.popitem(last=False)
+
+
+def scope_is_masked(span: Span) -> bool:
+    """Whether that was so in this process, among the last ten thousand runs."""
+    return bool(_masked) and scope_of(span) in _masked
 
 
 def salted_digest(span: Span, data: bytes) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit, urlunsplit
 
 from opentelemetry.sdk.trace import TracerProvider
 
@@ -69,9 +70,10 @@ def place_of(said: SignalVariables, signal: str, folder: Path | None, url: str |
         return said.own
     if folder is not None:
         return folder
-    if url is None or not url.endswith(_TRACES):
+    parts = urlsplit(url or "")
+    if not parts.path.endswith(_TRACES):
         return said.shared
-    return f"{url.removesuffix(_TRACES)}/v1/{signal}"
+    return urlunsplit(parts._replace(path=f"{parts.path.removesuffix(_TRACES)}/v1/{signal}"))
 
 
 def _outlet(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spanseal import NotEmptyCheck, RunReader, VerifiableAgent, VerificationPipeline, configure, tool
+from spanseal.genai import semconv as sc
 from spanseal.genai.messages import ToolCall
 from spanseal.telemetry.configure import shutdown
 from spanseal.testing import ScriptedModel
@@ -18,6 +19,12 @@ MAIL = "ann.secret@example.org"
 def look(text: str) -> str:
     """Look."""
     raise RuntimeError({"text": text, "password": "hunter2"})
+
+
+@tool
+def echo(text: str) -> str:
+    """Echo."""
+    return text
 
 
 def test_names_of_agents_resources_and_repr_of_errors_are_masked_in_spans_numbers_and_events(
@@ -55,3 +62,20 @@ def test_a_detector_without_use_for_any_text_leaves_a_run_readable(tmp_path: Pat
     (run,) = RunReader.open(tmp_path).runs()
     assert (run.grade, run.outcome) == ("complete", "completed")
     assert (len(run.calls), len(run.steps)) == (1, 1)
+
+
+def test_no_plain_digest_lets_a_masked_value_be_guessed(tmp_path: Path) -> None:
+    configure("shop", export=tmp_path, redact=["email"])
+    try:
+        for question in ("hello", f"write to {MAIL}"):
+            model = ScriptedModel([ToolCall("c", "echo", '{"text": "a"}'), "done"])
+            VerifiableAgent(model, tools=[echo], name="clerk").run(question)
+    finally:
+        shutdown()
+    hello, mail = sorted(RunReader.open(tmp_path).runs(), key=lambda run: run.started)
+    assert all(len(step.state_digest) == 64 for step in hello.steps)
+    assert not any(step.state_digest for step in mail.steps)
+    (spans,) = tmp_path.glob("spans-*.jsonl")
+    for key in (sc.STATE_DIGEST, sc.TOOL_IDEMPOTENCY_KEY):
+        plain, salted = (spans.read_text().count(f'"{name}"') for name in (key, sc.DIGEST_OF + key))
+        assert plain == salted > 0
