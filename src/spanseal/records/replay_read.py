@@ -159,6 +159,8 @@ def _recorded_body(attributes: Mapping[str, Any], sha256: str) -> tuple[bytes | 
     if not isinstance(params, str):
         if attributes.get(sc.CAPTURE_MODE) == "off":
             return None, OFF
+        if sc.LLM_FORMAT in attributes:
+            return None, "the request was no text, or was made while it was sent: it could not be recorded"
         return None, "the span holds no request record (foreign instrumentation, or capture was off)"
     names = (sc.INPUT_MESSAGES, sc.TOOL_DEFINITIONS, sc.SYSTEM_INSTRUCTIONS)
     messages, tools, system = (value_of(attributes, name) for name in names)

@@ -241,3 +241,9 @@ def test_response_of_a_foreign_span() -> None:
     answer = recorded_response({sc.OUTPUT_MESSAGES: json.dumps(output), sc.USAGE_INPUT_TOKENS: 3})
     assert answer is not None
     assert (answer.text, answer.finish_reason, answer.prompt_tokens) == ("hi", "stop", 3)
+
+
+def test_a_request_that_is_no_text_is_not_called_foreign() -> None:
+    rebuilt = rebuild({sc.LLM_FORMAT: "openai.chat", sc.CAPTURE_MODE: "full", sc.LLM_REQUEST_BYTES: 9})
+    assert (rebuilt.body, rebuilt.grade) == (None, "no")
+    assert "no text" in rebuilt.reason
