@@ -1,13 +1,12 @@
 """The span processor: numbers the spans of every run, writes manifests, hands ended spans to the sinks. DESIGN 10.1-3.
 
 A span belongs to its nearest ``invoke_agent``: the run of its parent span if that has one (so the children of a foreign
-agent are found, and those of a span on another host), else the run in its context. May import state,
+agent are found, and those of a span on another host), else the run in its context. May import at_fork, state,
 ``spans.limits``, ``spans.same_call``, ``export.sink``, ``propagation.trace_state`` and signals.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from spanseal.effects import Effects
 from spanseal.genai import semconv
 from spanseal.records.history import Bases
 from spanseal.telemetry.active import active
+from spanseal.telemetry.at_fork import call_in_child
 from spanseal.telemetry.export.sink import Complaints, Health, Sink, nanoseconds
 from spanseal.telemetry.ledger.state import (
     RunContext,
@@ -69,7 +69,7 @@ class LedgerProcessor(SpanProcessor):
         self._open: dict[Key, _Open] = {}
         self._inherited: frozenset[Key] = frozenset()
         self._runs: weakref.WeakKeyDictionary[Any, RunState] = weakref.WeakKeyDictionary()
-        _forget_after_fork(self)
+        call_in_child(self.after_fork)
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """Number the span if it belongs to a run, and tell the sinks. Never raises."""
@@ -289,14 +289,3 @@ class LedgerProcessor(SpanProcessor):
 
     def _fault(self, doing: str, error: Exception) -> None:
         self.complaints.say(doing, "%s failed (%s: %s); the application goes on", doing, type(error).__name__, error)
-
-
-def _forget_after_fork(processor: LedgerProcessor) -> None:
-    weak = weakref.WeakMethod(processor.after_fork)
-
-    def in_child() -> None:
-        method = weak()
-        if method is not None:
-            method()
-
-    os.register_at_fork(after_in_child=in_child)

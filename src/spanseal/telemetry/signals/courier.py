@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing.util
-import os
 import queue
 import threading
 import time
@@ -33,6 +32,7 @@ from spanseal import __version__
 from spanseal.genai import semconv
 from spanseal.genai.wire_json import mend_text
 from spanseal.telemetry.active import active
+from spanseal.telemetry.at_fork import call_in_child
 from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.export.sink import Complaints
 from spanseal.telemetry.signals.numbers import Numbers
@@ -238,14 +238,7 @@ def _mended(value: Any) -> Any:
 
 def _look_after(courier: Courier) -> None:
     """Fresh after a fork; and delivered at the end of a worker of a process pool, which runs no ``atexit``."""
-    weak = weakref.ref(courier)
-
-    def in_child() -> None:
-        found = weak()
-        if found is not None:
-            found.after_fork()
-
-    os.register_at_fork(after_in_child=in_child)
+    call_in_child(courier.after_fork)
     multiprocessing.util.register_after_fork(courier, _deliver_at_end)
     _deliver_at_end(courier)
 
