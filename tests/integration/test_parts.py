@@ -105,16 +105,18 @@ def test_the_view_is_redacted_and_sampled_and_the_audit_route_is_neither(
 ) -> None:
     secret = span("chat secret", {"gen_ai.input.messages": f'[{{"content": "use {SECRET} please"}}]', "api_key": "x"})
     unsampled = span("chat unsampled", {"spanseal.sampled": False})
-    send(collector.otlp_http, secret, unsampled)
+    value = span("spanseal.value", {"spanseal.value.text": "x" * 1000})
+    send(collector.otlp_http, secret, unsampled, value)
     soon(lambda: bool(in_jaeger(jaeger, secret["traceId"])), "the span in Jaeger")
     (seen,) = in_jaeger(jaeger, secret["traceId"])
     values = {one["key"]: one["value"]["stringValue"] for one in seen["attributes"]}
     assert values["api_key"] == "****"
     assert json.loads(values["gen_ai.input.messages"]) == [{"content": "use **** please"}]
-    assert in_jaeger(jaeger, unsampled["traceId"]) == []
+    assert in_jaeger(jaeger, unsampled["traceId"]) == in_jaeger(jaeger, value["traceId"]) == []
     (archived,) = holding(collector.archived(), secret["traceId"])
     assert SECRET.encode() in archived
     assert unsampled["traceId"].encode() in archived
+    assert value["traceId"].encode() in archived
 
 
 def test_every_query_on_the_board_has_an_answer(collector: services.Collector, prometheus: services.Prometheus) -> None:

@@ -50,8 +50,8 @@ def test_the_archive_keeps_every_file() -> None:
 def test_the_view_acknowledges_before_it_sends() -> None:
     view = PIPELINES["traces/view"]
     assert view["processors"][-1] == "batch"
-    assert "filter/sampled" in view["processors"]
-    assert view["processors"].index("filter/sampled") < view["processors"].index("redaction")
+    assert "filter/view" in view["processors"]
+    assert view["processors"].index("filter/view") < view["processors"].index("redaction")
 
 
 def test_events_lie_beside_the_archive_under_a_name_that_readers_of_spans_pass_by() -> None:
