@@ -38,6 +38,8 @@ bench: $(VENV)/.dev-stamp ## costs, as ratios side by side in one run
 
 soak: $(VENV)/.dev-stamp ## the big counts: kills, flips, generated inputs
 	SPANSEAL_SOAK=1 $(BIN)/python -m pytest -q -n 2 --timeout=0 $(QUICK)
+	$(BIN)/python -m tests.integration.parts build
+	SPANSEAL_SOAK=1 $(BIN)/python -m pytest -q --timeout=0 tests/integration/test_kills.py
 
 $(VENV)/.%-stamp: pyproject.toml .ci/constraints.txt
 	@test -n "$(PYTHON)" || { echo "spanseal needs Python 3.11 or newer: install it, or say make PYTHON=/path/to/python"; exit 2; }
