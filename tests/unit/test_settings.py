@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -175,3 +176,15 @@ def test_a_wrong_setting_of_capture_or_export_is_named(environ: dict[str, str], 
     with pytest.raises(SettingsError, match=next(iter(environ))) as caught:
         load_settings(environ)
     assert allowed in str(caught.value)
+
+
+def test_the_table_of_the_readme_names_every_setting(tmp_path: Path) -> None:
+    file = tmp_path / "spanseal.toml"
+    file.write_text("nonsense = 1")
+    with pytest.raises(SettingsError) as raised:
+        load_settings({}, file)
+    there = str(raised.value).partition("there are ")[2].split(", ")
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| setting |")[2].partition("\n\n")[0]
+    told = [name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(told) == sorted(there)
