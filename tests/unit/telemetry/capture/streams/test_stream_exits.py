@@ -19,7 +19,7 @@ from tests.unit.telemetry.stream_ways import CHAT
 from spanseal.genai import semconv as sc
 from spanseal.records.otlp import SpanRecord
 
-ROOT: Final = Path(__file__).parents[4]
+ROOT: Final = Path(__file__).parents[5]
 HELD: Final = len(CHAT)
 SCRIPT: Final = """
 import asyncio, multiprocessing, os, signal, sys, threading, time
