@@ -20,6 +20,8 @@ def numbered(response: LLMResponse, step: int, before: Sequence[Message] = ()) -
 
     Some servers count from one in every answer; an id must mean one call, for its result and for its idempotency key.
     """
+    if not response.tool_calls:
+        return response
     seen = {call.id for message in before for call in message.tool_calls}
     taken = seen | {call.id for call in response.tool_calls}
     calls: list[ToolCall] = []

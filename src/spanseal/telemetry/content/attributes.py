@@ -8,13 +8,14 @@ capture ``off`` its size and a salted digest stay.
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 from opentelemetry.trace import Span
 
 from spanseal.genai.semconv import CONTENT_DIGESTS
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.digests import digest_attributes, scope_is_masked, scope_masked
+from spanseal.telemetry.content.masked_json import as_array, masked_items
 from spanseal.telemetry.content.plain import plain_text
 from spanseal.telemetry.content.to_json import to_json
 from spanseal.telemetry.content.values import bounded
@@ -59,19 +60,27 @@ def content_attributes(span: Span, key: str, value: Any, *, masked: bool = False
                 current.signals.keep(span, key, text if masked else plain_text(text))
             return digest_attributes(span, key, text)
         if current.redactor.secret_key(key):
-            text = current.redactor.removed(text)
+            value = text = current.redactor.removed(text)
         if key in CONTENT_DIGESTS and scope_is_masked(span):
             return digest_attributes(span, key, text)
-        if masked:
-            current.redactor.masked_already(text)
-            return {key: bounded(span, text)}
-        plain = plain_text(text)
-        if plain is not text:
-            scope_masked(span)
-        return {key: bounded(span, plain)}
+        if not masked:
+            text, changed = _masked(value, text)
+            if changed:
+                scope_masked(span)
+        current.redactor.masked_already(text)
+        return {key: bounded(span, text)}
     except Exception:  # noqa: BLE001 - as above
         _log.debug("content attribute %s could not be recorded", key, exc_info=True)
         return {}
+
+
+def _masked(value: Any, text: str) -> tuple[str, bool]:
+    """``text``, which tells ``value``, masked; and whether anything was."""
+    if isinstance(value, list):  # of messages, most of which were searched before
+        items, changed = masked_items([to_json(item) for item in cast("list[Any]", value)])
+        return as_array(items), changed
+    plain = plain_text(text)
+    return plain, plain is not text
 
 
 def set_digest(span: Span, key: str, text: str) -> None:

@@ -160,6 +160,8 @@ def test_text_is_recorded_as_it_is_and_values_as_json() -> None:
     assert recorded('{"already": "json"}') == '{"already": "json"}'
     assert recorded([{"role": "user"}]) == '[{"role":"user"}]'
     assert recorded({"key": SECRETS[0][0]}) == '{"key":"[redacted:api-key:29]"}'
+    assert recorded([1, {"key": SECRETS[0][0]}, "b"]) == '[1,{"key":"[redacted:api-key:29]"},"b"]'
+    assert recorded([{"password": "x"}] * 2) == '[{"password":"[redacted:key:1]"},{"password":"[redacted:key:1]"}]'
     assert recorded("bad \ud800") == "bad \ufffd"
 
 

@@ -23,15 +23,16 @@ from spanseal.telemetry.export.attribute_list import AttributeList
 from spanseal.telemetry.export.encode import LineEncoder, batch
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+KEY = TEXT.filter(bool).filter(lambda key: not Redactor().secret_key(key))
 LEAF: Any = st.one_of(
     TEXT, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(), st.binary(max_size=9), st.none()
 )
 VALUE: Any = st.recursive(
     LEAF,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT.filter(bool), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEY, inner, max_size=3),
     max_leaves=6,
 )
-ATTRIBUTES = st.dictionaries(TEXT.filter(bool), VALUE, max_size=5)
+ATTRIBUTES = st.dictionaries(KEY, VALUE, max_size=5)
 
 
 def finished(build: Any, **provider: Any) -> tuple[ReadableSpan, bytes]:
