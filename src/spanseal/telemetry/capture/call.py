@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field, replace
@@ -97,8 +97,10 @@ class ModelCall:
         for key, value in self._labels.items():
             self.span.set_attribute(key, value)
 
-    def attempt(self, raw: bytes) -> HttpAttempt:
-        """The client sends ``raw`` now (once, or again in a retry)."""
+    def attempt(self, raw: bytes, keys: Sequence[str] = ()) -> HttpAttempt:
+        """The client sends ``raw`` now (once, or again in a retry), and ``keys`` in its headers."""
+        if new := tuple(key for key in keys if key not in self.target.secrets):
+            self.target = replace(self.target, secrets=(*self.target.secrets, *new))
         if raw != self._sent:
             self._sent = raw
             self._record_request(raw)

@@ -18,7 +18,7 @@ from spanseal.genai import ollama_chat
 from spanseal.genai.wire import route
 from spanseal.telemetry.capture.call import ModelCall, Target, begin
 from spanseal.telemetry.capture.clients.class_swap import is_swapped, swap
-from spanseal.telemetry.capture.clients.sending import asend_once, body_of, is_librarys, port_of, send_once
+from spanseal.telemetry.capture.clients.sending import asend_once, body_of, is_librarys, keys_of, port_of, send_once
 from spanseal.telemetry.capture.clients.under_way import enter, leave
 from spanseal.telemetry.capture.request import model_of
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
@@ -162,4 +162,4 @@ def _begin(called: _Called | None, request: Any) -> ModelCall | None:
 
 @guarded
 def _attempt(call: ModelCall | None, request: Any) -> HttpAttempt | None:
-    return None if call is None else call.attempt(body_of(request) or b"")
+    return None if call is None else call.attempt(body_of(request) or b"", keys_of(request) or ())

@@ -15,7 +15,7 @@ from spanseal.genai.wire import route
 from spanseal.genai.wire_json import loads_fast
 from spanseal.telemetry.capture.call import ModelCall, Target, begin
 from spanseal.telemetry.capture.clients.class_swap import swap
-from spanseal.telemetry.capture.clients.sending import asend_once, body_of, is_librarys, port_of, send_once
+from spanseal.telemetry.capture.clients.sending import asend_once, body_of, is_librarys, keys_of, port_of, send_once
 from spanseal.telemetry.capture.clients.under_way import current_call, enter, leave
 from spanseal.telemetry.capture.request import model_of
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
@@ -122,7 +122,8 @@ def _attempt(args: tuple[Any, ...], kwargs: dict[str, Any]) -> HttpAttempt | Non
     call = current_call()
     if call is None:
         return None
-    return call.attempt(body_of(kwargs["request"] if "request" in kwargs else args[0]) or b"")
+    request = kwargs["request"] if "request" in kwargs else args[0]
+    return call.attempt(body_of(request) or b"", keys_of(request) or ())
 
 
 @guarded

@@ -7,13 +7,17 @@ leaves what had come. Only where ``send`` is the HTTP library's own: a program's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from spanseal.telemetry.capture.streams.http_attempt import HttpAttempt
 from spanseal.telemetry.capture.streams.response_tee import answered
 from spanseal.telemetry.guard import guarded
 
+_SECRET: Final = re.compile(rb"auth|(?<!idempotency-)key|token|secret|cookie|passw|credential", re.IGNORECASE)
+_WORDS: Final = re.compile(r"[^\s;,]{8,}")
 _LIBRARIES: Final = frozenset({"httpx._client", "httpx2._client"})
 
 
@@ -76,6 +80,22 @@ def body_of(request: Any) -> bytes:
     """The bytes of a request; none where they are made while they are sent."""
     content = getattr(request, "_content", None)
     return content if isinstance(content, bytes) else b""
+
+
+@guarded
+def keys_of(request: Any) -> tuple[str, ...]:
+    """What the request's headers hold of keys, those of a single call too: a server may quote them in its answer."""
+    found: list[str] = []
+    for name, value in request.headers.raw:
+        if _is_secret(name):
+            words: list[str] = _WORDS.findall(value.decode("latin-1"))
+            found += [word for word in words if any(map(str.isdigit, word))]
+    return tuple(found)
+
+
+@lru_cache(1024)
+def _is_secret(name: bytes) -> bool:
+    return _SECRET.search(name) is not None
 
 
 @guarded
