@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import httpx
 import httpx2
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan
 from tests.unit.telemetry.stream_ways import OTHER, Flow, Way, flowing
-from tests.unit.telemetry.wire_world import Answer, attributes_of, event, line
+from tests.unit.telemetry.wire_world import Answer, World, attributes_of, event, line
 
 from spanseal.genai import semconv as sc
+from spanseal.telemetry.capture.streams import open_calls
 from spanseal.telemetry.capture.streams.open_calls import drain
 
 ENDS: Final = ["to the end", "closed", "dropped", "cut", "error"]
@@ -73,8 +77,7 @@ async def leave(flow: Flow, way: Way, end: str) -> Exception | None:
 def test_left_or_broken(way: Way, end: str) -> None:
     with flowing(way, answer_for(way, end)) as (here, flow):
         raised = asyncio.run(leave(flow, way, end))
-        assert drain(5.0)
-        (span,) = [span for span in here.exporter.get_finished_spans() if span.name.endswith(" m")]
+        span = only(here)
     found = attributes_of(span)
     operation = sc.OP_TEXT_COMPLETION if way.kind == "generate" else sc.OP_CHAT
     assert (span.name, found[sc.OPERATION_NAME]) == (f"{operation} m", operation)
@@ -90,3 +93,84 @@ def test_left_or_broken(way: Way, end: str) -> None:
     assert found[sc.RESPONSE_TIME_TO_FIRST_CHUNK] > 0
     assert found[sc.USAGE_ESTIMATED_INPUT_TOKENS] == 6
     assert found[sc.USAGE_ESTIMATED_OUTPUT_TOKENS] == 4 + (1 if which == 1 else 2)
+
+
+async def held(flow: Flow) -> None:
+    open_calls.end_all()  # as at the end of the process
+
+
+async def left_by_a_block(flow: Flow) -> None:
+    with contextlib.suppress(LookupError):
+        async with contextlib.AsyncExitStack() as block:
+            block.push_async_callback(flow.close)
+            raise LookupError("the program's own")
+
+
+async def left_by_an_exception(flow: Flow) -> None:
+    async def loop(mine: Flow) -> None:
+        while await mine.next() is not None:
+            raise LookupError("the program's own")
+
+    with pytest.raises(LookupError):
+        await loop(flow)
+
+
+LEFT: Final = {"held": held, "partial": left_by_a_block, "abandoned": left_by_an_exception}
+
+
+@pytest.mark.parametrize("end", LEFT)
+@pytest.mark.parametrize("way", OTHER, ids=str)
+def test_left_in_other_ways(way: Way, end: str) -> None:
+    async def main(flow: Flow) -> None:
+        await flow.start()
+        await flow.next()
+        await LEFT[end](flow)
+        await flow.drop()
+
+    with flowing(way, answer_for(way, "")) as (here, flow):
+        asyncio.run(main(flow))
+        found = attributes_of(only(here))
+    assert found[sc.LLM_STREAM_END] == end
+    assert found[sc.LLM_STREAM_CHUNKS] == len(json.loads(found[sc.LLM_RESPONSE_BODY])) == 1 + (end == "abandoned")
+
+
+@pytest.mark.parametrize("way", OTHER, ids=str)
+def test_never_started(way: Way) -> None:
+    async def main(flow: Flow) -> None:
+        await flow.start()
+        await flow.drop()
+
+    with flowing(way, answer_for(way, "")) as (here, flow):
+        asyncio.run(main(flow))
+        assert drain(5.0)
+        assert len(here.exporter.get_finished_spans()) == len(here.requests) == (0 if way.waits_for_reading else 1)
+        if not way.waits_for_reading:
+            assert attributes_of(only(here))[sc.LLM_STREAM_END] == "abandoned"
+
+
+@pytest.mark.parametrize("way", [way for way in OTHER if way.asynchronous], ids=str)
+def test_cancelled(way: Way) -> None:
+    async def main(flow: Flow) -> None:
+        await flow.start()
+        task = asyncio.create_task(flow.rest())
+        while not here.requests:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await flow.drop()
+
+    answer = replace(answer_for(way, ""), pieces=pieces_of(way)[:2], stall=True)
+    with flowing(way, answer) as (here, flow):
+        asyncio.run(main(flow))
+        found = attributes_of(only(here))
+    assert (found[sc.LLM_STREAM_END], found[sc.ERROR_TYPE]) == ("partial", "CancelledError")
+    assert found[sc.LLM_STREAM_CHUNKS] == 2
+
+
+def only(here: World) -> ReadableSpan:
+    """The only span of a call."""
+    assert drain(5.0)
+    (span,) = [span for span in here.exporter.get_finished_spans() if span.name.endswith(" m")]
+    return span
