@@ -14,17 +14,18 @@ from typing import Final
 
 import pytest
 from tests.unit.telemetry.processes import spans_in
-from tests.unit.telemetry.stream_ways import CHAT
+from tests.unit.telemetry.stream_ways import CHAT, OTHER
 
 from spanseal.genai import semconv as sc
 from spanseal.records.otlp import SpanRecord
 
 ROOT: Final = Path(__file__).parents[5]
-HELD: Final = len(CHAT)
+HELD: Final = len(CHAT) + len(OTHER)
 SCRIPT: Final = """
 import asyncio, multiprocessing, os, signal, sys, threading, time
 from dataclasses import replace
-from tests.unit.telemetry.stream_ways import CHAT, Flow, Way, reading
+from tests.unit.telemetry.capture.streams.test_stream_formats import answer_for
+from tests.unit.telemetry.stream_ways import CHAT, OTHER, Flow, Way, reading
 from tests.unit.telemetry.wire_world import bare_client, stream
 from spanseal.telemetry.configure import configure
 
@@ -35,14 +36,14 @@ class Slow(list):
             time.sleep(self.pause)
 
 def flow_of(way, pause=0.0):
-    plain = stream(way.server)
+    plain = stream(way.server) if way in CHAT else answer_for(way, '')
     pieces = Slow(plain.pieces)
     pieces.pause = pause
     return Flow(way, reading(way, bare_client(way.server, [replace(plain, pieces=pieces)], [],
                                               asynchronous=way.asynchronous)))
 
 def hold():
-    for way in CHAT:
+    for way in (*CHAT, *OTHER):
         flow = flow_of(way)
         loop.run_until_complete(flow.start())
         assert loop.run_until_complete(flow.next()) is not None
@@ -111,7 +112,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[SpanRecord
     )  # fmt: skip
     codes = [code % 256 if code >= 0 else 128 - code for code in map(int, done.stdout.split())]
     assert codes == list(CODES.values()), done.stderr
-    return {mode: [span for span in spans_in(folder / mode) if span.name == "chat m"] for mode in CODES}
+    return {mode: [span for span in spans_in(folder / mode) if span.name.endswith(" m")] for mode in CODES}
 
 
 @pytest.mark.parametrize("mode", CODES)
@@ -129,5 +130,6 @@ def test_every_stream_gives_its_span(ended: dict[str, list[SpanRecord]], mode: s
     for each in found:
         if each[sc.LLM_STREAM_END] != "complete":
             assert each[sc.LLM_STREAM_CHUNKS] == 1
-            assert "he" in json.loads(str(each[sc.LLM_RESPONSE_BODY]))[0]
+            first = "output_item.added" if each[sc.LLM_FORMAT] == "openai.responses" else "he"
+            assert first in json.loads(str(each[sc.LLM_RESPONSE_BODY]))[0]
         assert sc.USAGE_ESTIMATED_OUTPUT_TOKENS in each
