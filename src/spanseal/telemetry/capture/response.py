@@ -1,6 +1,6 @@
 """What came back for a model call, read once from the bytes, and what its span says about it.
 
-May import genai, active, http_attempt, decode_body, estimate, content and redact.
+May import genai, active, assembly, http_attempt, decode_body, estimate and content.
 """
 
 from __future__ import annotations
