@@ -14,6 +14,7 @@ _NAME: Final = re.compile(r"([A-Za-z][\w.-]{0,63})'?\Z")
 _QUOTED: Final = re.compile(r" {0,2}[bBrRuUfF]{0,2}(?:'((?:[^'\\\n]|\\.){1,4096})'?|\"((?:[^\"\\\n]|\\.){1,4096})\"?)")
 _BARE: Final = re.compile(r" {0,2}((?:(?:Basic|Token|Digest|ApiKey|Bearer) +)?[^\s'\"<>(){}\[\],;&]{6,4096})")
 _NO_VALUE: Final = re.compile(r"[^0-9]*\Z|\[redacted:|[$%]|https?:|[\w.]+\.[A-Za-z_]\w*\Z")
+_DIGIT: Final = re.compile(r"[0-9]")
 _WORDS: Final = ("passw", "passphrase", "secret", "authorization", "cookie", "credential", "key", "token", "jwt")
 """What the keys that the settings have by default are made of."""
 _REST: Final = re.compile(r"[\w.-]{0,24}'?]?(?=[:=])")
@@ -76,17 +77,12 @@ def _found(text: str, places: Places, secret_key: Callable[[str], bool]) -> Iter
         name = _NAME.search(text, max(0, at - 66), at)
         if name is None or not secret_key(name.group(1)):
             continue
-        place = _value(text, at + 1)
-        if place is not None:
-            done = place[1]
-            yield place
-
-
-def _value(text: str, at: int) -> tuple[int, int] | None:
-    quoted = _QUOTED.match(text, at)
-    if quoted is not None:
-        return quoted.span(quoted.lastindex or 0)
-    bare = _BARE.match(text, at)
-    if bare is None or _NO_VALUE.match(bare.group(1)) is not None:
-        return None
-    return bare.span(1)
+        value = _QUOTED.match(text, at + 1) or _BARE.match(text, at + 1)
+        if value is None:
+            continue
+        kind = value.lastindex or 0
+        if value.re is _QUOTED or _NO_VALUE.match(value.group(kind)) is None:
+            done = value.end(kind)
+            yield value.span(kind)
+        elif _DIGIT.search(value.group(kind)) is None:  # nothing in it can be a value; a sign at its end may have one
+            done = value.end(kind) - 1

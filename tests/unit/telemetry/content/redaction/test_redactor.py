@@ -65,6 +65,7 @@ NAMED = [
     ("DB_PASSWORD=hunter2 python app.py", "DB_PASSWORD=[redacted:key:7] python app.py"),
     ("X-Api-Key: hunter2hunter", "X-Api-Key: [redacted:key:13]"),
     ("{'Authorization': b'Token hunter2'}", "{'Authorization': b'[redacted:key:13]'}"),
+    ("authorization: password='hunter2'", "authorization: password='[redacted:key:7]'"),
     ("https://h/?api_key=hunter2&x=1", "https://h/?api_key=[redacted:key:7]&x=1"),
     ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAb+/=\n-----END RSA PRIVATE KEY-----.",
      "[redacted:private-key:91]."),
@@ -186,7 +187,8 @@ def test_any_text_is_searched_without_a_fault(text: str) -> None:
 
 
 def test_long_texts_of_one_kind_are_searched_in_one_go() -> None:
-    for piece in ("a", "4", "4 ", '"', "@", "aa11 ", "\\", "a@", '"password":', "4111-"):
+    for piece in ("a", "4", "4 ", '"', "@", "aa11 ", "\\", "a@", '"password":', "4111-", "password=a",
+                  "\\npassword=", "Bearer ", "://a:", "%20", "４１ ", "{'password':"):
         text = piece * (40_001 // len(piece))
         Redactor(ALL).text(text)
         Redactor(ALL).text("[" + json.dumps(text + "\\u0040"))
