@@ -19,6 +19,7 @@ from spanseal.records.otlp import parse_line
 from spanseal.telemetry.export import segment, sender
 from spanseal.telemetry.export.encode import PREFIX, SUFFIX
 from spanseal.telemetry.export.otlp_http import Answer, Route
+from spanseal.telemetry.export.sink import Complaints
 from spanseal.telemetry.export.spool import Spool
 from spanseal.telemetry.spans.tracer import tracer
 from spanseal.testing import capture_spans
@@ -105,6 +106,21 @@ def test_patience_is_asked_for_and_given(spool: Spool, server: Server, caplog: p
         "no export to http://collector.example/v1/traces",
         "http://collector.example/v1/traces takes spans again",
     ]
+
+
+def test_waits_between_attempts_double_at_random_up_to_about_half_a_minute(tmp_path: Path) -> None:
+    def waits() -> list[float]:
+        idle = sender.Sender(
+            "s", Route(URL).connection(), tmp_path, lambda _, __: False, lambda _: None, Complaints(), most_aside=0
+        )
+        failed = getattr(idle, "_failed")  # noqa: B009 - private, and its thread would wait that long
+        return [failed("down", None) for _ in range(12)]
+
+    several = [waits() for _ in range(20)]
+    for number, same in enumerate(zip(*several, strict=True)):
+        usual = min(0.5 * 2**number, 30)
+        assert all(0.5 * usual <= wait <= min(1.5 * usual, 45) for wait in same)
+        assert len(set(same)) > 5
 
 
 def test_flush_tells_the_truth_while_nothing_is_taken(spool: Spool, server: Server) -> None:
