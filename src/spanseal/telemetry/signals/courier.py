@@ -130,13 +130,14 @@ class Courier:
 
     def after_fork(self) -> None:
         """The child tells of itself only, through connections and files of its own."""
-        for outlet in (self.metrics, self.events):
-            if outlet is not None:
-                outlet.after_fork()
         closed = self._closed
-        self._begin()
+        self._begin()  # first of all: a thread that is not here may have had the locks
         self._closed = closed
         self.numbers.after_fork()
+        for outlet in (self.metrics, self.events):
+            with contextlib.suppress(OSError):  # a file that such a thread was closing
+                if outlet is not None:
+                    outlet.after_fork()
 
     def _run(self) -> None:
         otel_context.attach(otel_context.Context())
