@@ -123,6 +123,6 @@ class FolderOutlet:
 
     def close(self) -> None:
         """Close the file; a later document opens a new one."""
-        if self._fd >= 0:
-            os.close(self._fd)
-        self._fd = -1
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
