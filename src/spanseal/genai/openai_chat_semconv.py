@@ -69,7 +69,7 @@ def input_messages(body: Mapping[str, Any]) -> list[JsonObject]:
     found: list[JsonObject] = []
     for item in as_list(body.get("messages")):
         content = item.get("content") if is_map(item) and len(item) == 2 else None
-        if isinstance(content, str) and item.get("role") in _PLAIN_ROLES:  # nearly all of a long history
+        if isinstance(content, str) and as_text(item.get("role")) in _PLAIN_ROLES:  # nearly all of a long history
             found.append({"role": item["role"], "parts": [{"type": "text", "content": content}]})
         else:
             found.append(_message(as_map(item)))

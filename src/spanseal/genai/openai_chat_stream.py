@@ -115,7 +115,7 @@ def _call_for(calls: list[Any], delta: JsonObject) -> JsonObject:
 
 
 def _finished(message: JsonObject) -> JsonObject:
-    if "tool_calls" not in message:
-        return message
+    if not is_list(message.get("tool_calls")):
+        return message  # null, too, as many servers send with every piece of text
     calls = [{key: value for key, value in call.items() if key != "index"} for call in message["tool_calls"]]
     return {**message, "tool_calls": calls}

@@ -23,6 +23,7 @@ from spanseal.genai.openai_responses_semconv import system_instructions as syste
 from spanseal.genai.openai_responses_semconv import tool_definitions as tool_definitions
 from spanseal.genai.openai_responses_stream import StreamAssembler as StreamAssembler
 from spanseal.genai.places import Places
+from spanseal.genai.wire_json import as_text
 
 __all__ = ["fault_of", "parse_response"]
 
@@ -42,6 +43,6 @@ def split_stream(data: bytes) -> tuple[list[str], str]:
 def cut_short(texts: Sequence[str], body: Mapping[str, Any]) -> str:
     """Why a stream that was read to its end is no whole answer, in words; empty if it is one."""
     del texts
-    if body.get("status") in ENDED or body.get("error"):
+    if as_text(body.get("status")) in ENDED or body.get("error"):
         return ""
     return "the stream ended before the response was completed: look at the server's log"

@@ -37,7 +37,7 @@ def parse_response(body: object) -> LLMResponse:
         prompt_tokens=used.input_tokens or 0,
         completion_tokens=used.output_tokens or 0,
         raw=data,
-        tool_calls=tuple(_call(item) for item in items if item.get("type") in _CALLS),
+        tool_calls=tuple(_call(item) for item in items if as_text(item.get("type")) in _CALLS),
         finish_reason=finish_reason(data),
         response_id=as_text(data.get("id")),
         reasoning="\n".join(_thoughts(items)),
@@ -70,7 +70,7 @@ def finish_reason(body: JsonObject) -> str:
         return "error"
     if status != "completed":
         return ""
-    asks = any(as_map(item).get("type") in _CALLS for item in as_list(body.get("output")))
+    asks = any(as_text(as_map(item).get("type")) in _CALLS for item in as_list(body.get("output")))
     return "tool_call" if asks else "stop"
 
 

@@ -106,3 +106,13 @@ def test_sound_that_is_answered_to_is_named() -> None:
     body = {"messages": [{"role": "assistant", "content": None, "audio": {"id": "a1"}}]}
     parts = openai_chat.input_messages(body)[0]["parts"]
     assert parts == [{"type": "file", "modality": "audio", "file_id": "a1"}]
+
+
+def test_a_null_where_others_send_nothing_costs_no_answer() -> None:
+    stream = openai_chat.StreamAssembler()
+    for text in ("he", "y"):
+        delta = {"role": "assistant", "content": text, "tool_calls": None, "function_call": None, "audio": None}
+        stream.feed({"choices": [{"index": 0, "delta": delta, "logprobs": None}], "usage": None})
+    body = stream.body()
+    assert openai_chat.parse_response(body).text == "hey"
+    assert openai_chat.output_messages(body)[0]["parts"] == [{"type": "text", "content": "hey"}]

@@ -12,7 +12,7 @@ from typing import Any, Final
 from spanseal.genai import semconv as sc
 from spanseal.genai.state import CHARS_PER_TOKEN, TOKENS_PER_MESSAGE
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_list, as_map, dumps, is_list, loads_fast
+from spanseal.genai.wire_json import JsonObject, as_list, as_map, as_text, dumps, is_list, loads_fast
 
 _NO_TEXT: Final = frozenset({"blob", "uri", "file"})
 
@@ -43,7 +43,7 @@ def tokens_of(messages: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _length(part: JsonObject) -> int:
-    if part.get("type") in _NO_TEXT:
+    if as_text(part.get("type")) in _NO_TEXT:
         return 0
     return sum(_size(value) for key, value in part.items() if key not in ("type", "id"))
 

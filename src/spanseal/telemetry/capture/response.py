@@ -14,7 +14,7 @@ from opentelemetry.trace import Span
 from spanseal.genai import semconv as sc
 from spanseal.genai.sse import is_end
 from spanseal.genai.wire import WireFormat
-from spanseal.genai.wire_json import JsonObject, as_map, is_map, loads_fast, render
+from spanseal.genai.wire_json import JsonObject, as_map, as_text, is_map, loads_fast, render
 from spanseal.telemetry.active import active
 from spanseal.telemetry.capture.decode_body import decoded
 from spanseal.telemetry.capture.estimate import estimated_usage
@@ -151,4 +151,4 @@ def _finished(texts: Sequence[str]) -> bool:
     if not texts or is_end(texts[-1]):
         return bool(texts)
     last = as_map(parsed(texts[-1]))
-    return last.get("done") is True or last.get("type") in _LAST or any(map(is_end, texts))
+    return last.get("done") is True or as_text(last.get("type")) in _LAST or any(map(is_end, texts))
