@@ -14,6 +14,7 @@ _NAME: Final = re.compile(r"([A-Za-z][\w.-]{0,63})'?\Z")
 _QUOTED: Final = re.compile(r" {0,2}[bBrRuUfF]{0,2}(?:'((?:[^'\\\n]|\\.){1,4096})'?|\"((?:[^\"\\\n]|\\.){1,4096})\"?)")
 _BARE: Final = re.compile(r" {0,2}((?:(?:Basic|Token|Digest|ApiKey|Bearer) +)?[^\s'\"<>(){}\[\],;&]{6,4096})")
 _NO_VALUE: Final = re.compile(r"[^0-9]*\Z|\[redacted:|[$%]|https?:|[\w.]+\.[A-Za-z_]\w*\Z")
+_ESCAPED: Final = re.compile(r"\\+(?:([nrtfb])|(?=[\"']))")
 _DIGIT: Final = re.compile(r"[0-9]")
 _WORDS: Final = ("passw", "passphrase", "secret", "authorization", "cookie", "credential", "key", "token", "jwt")
 """What the keys that the settings have by default are made of."""
@@ -46,7 +47,9 @@ def default_places(text: str) -> Iterable[int]:
 
 
 def named_in(text: str, places: Places, secret_key: Callable[[str], bool]) -> bool:
-    """Whether a value goes because of its name."""
+    """Whether a value goes because of its name; also in JSON text, where prose stands in strings."""
+    if "\\" in text:
+        text = _ESCAPED.sub(lambda found: "\n" if found[1] else "", text)
     return next(_found(text, places, secret_key), None) is not None
 
 

@@ -66,6 +66,8 @@ NAMED = [
     ("X-Api-Key: hunter2hunter", "X-Api-Key: [redacted:key:13]"),
     ("{'Authorization': b'Token hunter2'}", "{'Authorization': b'[redacted:key:13]'}"),
     ("authorization: password='hunter2'", "authorization: password='[redacted:key:7]'"),
+    ('OpenAI(api_key="hunter2")', 'OpenAI(api_key="[redacted:key:7]")'),
+    ("GET /\nauthorization: Token hunter2", "GET /\nauthorization: [redacted:key:13]"),
     ("https://h/?api_key=hunter2&x=1", "https://h/?api_key=[redacted:key:7]&x=1"),
     ("-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAb+/=\n-----END RSA PRIVATE KEY-----.",
      "[redacted:private-key:91]."),
