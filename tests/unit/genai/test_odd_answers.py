@@ -15,8 +15,8 @@ from spanseal.genai.wire_json import render
 st: Any = strategies
 KEYS = [
     "choices", "index", "delta", "message", "content", "tool_calls", "function", "arguments", "name", "id", "type",
-    "role", "audio", "data", "transcript", "logprobs", "usage", "prompt_tokens", "completion_tokens", "error", "response", "output",
-    "item", "output_index", "content_index", "part", "summary", "text", "refusal", "done", "eval_count",
+    "role", "audio", "data", "transcript", "logprobs", "usage", "prompt_tokens", "completion_tokens", "error", "response",
+    "output", "item", "output_index", "content_index", "part", "summary", "text", "refusal", "done", "eval_count",
     "thinking", "images", "status", "annotation", "command", "command_index", "action", "finish_reason", "input",
 ]  # fmt: skip
 KINDS = [
@@ -35,7 +35,8 @@ def nested(inner: Any) -> Any:
 
 VALUE = st.recursive(LEAF, nested, max_leaves=12)
 EVENT = st.dictionaries(st.sampled_from(KEYS), VALUE, max_size=5)
-CHOICE = st.fixed_dictionaries({"index": LEAF, "delta": EVENT})
+DELTA = st.dictionaries(st.sampled_from(["content", "tool_calls", "audio", "refusal"]), st.none() | VALUE, max_size=3)
+CHOICE = st.fixed_dictionaries({"index": LEAF, "delta": DELTA})
 CHUNKS = st.lists(
     EVENT
     | st.fixed_dictionaries({"type": st.sampled_from(KINDS) | VALUE, "delta": VALUE, "response": VALUE, "item": VALUE})
