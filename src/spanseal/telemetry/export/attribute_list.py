@@ -64,7 +64,7 @@ class AttributeList:
                         return self._renamed(attributes, stamps, clear, most)
             parts.append(piece)
         parts += [self._as_is(key, value) for key, value in stamps.items() if key not in attributes]
-        return b"[" + b",".join(parts) + b"]"
+        return b"[%b]" % b",".join(parts)
 
     def _masked(self, key: str, value: Any) -> bytes | None:
         """None if the key itself holds something that is masked."""
@@ -74,7 +74,7 @@ class AttributeList:
         start, secret = head
         if type(value) is int and not secret and value in _SMALL:
             return b'%b{"intValue":"%d"}}' % (start, value)
-        piece = start + _json(_value(self.redactor.value(key, value))) + b"}"
+        piece = b"%b%b}" % (start, _json(_value(self.redactor.value(key, value))))
         if type(value) is str and len(value) <= _SHORT:
             self._known = _kept(self._known, (key, value), piece)
         return piece

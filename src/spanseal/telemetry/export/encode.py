@@ -47,7 +47,7 @@ class LineEncoder:
         before, after = self._envelope(span, redactor)
         encoded = _span(span, stamps, writer, most)
         try:
-            return before + orjson.dumps(encoded) + after
+            return b"%b%b%b" % (before, orjson.dumps(encoded), after)  # a line may be long: one copy
         except (TypeError, ValueError):  # a lone surrogate somewhere
             return before + orjson.dumps(each_text(encoded, mend_text)) + after
 
