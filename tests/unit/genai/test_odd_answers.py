@@ -15,9 +15,10 @@ from spanseal.genai.wire_json import render
 st: Any = strategies
 KEYS = [
     "choices", "index", "delta", "message", "content", "tool_calls", "function", "arguments", "name", "id", "type",
-    "role", "audio", "data", "transcript", "logprobs", "usage", "prompt_tokens", "completion_tokens", "error", "response",
-    "output", "item", "output_index", "content_index", "part", "summary", "text", "refusal", "done", "eval_count",
-    "thinking", "images", "status", "annotation", "command", "command_index", "action", "finish_reason", "input",
+    "role", "audio", "data", "transcript", "logprobs", "usage", "prompt_tokens", "completion_tokens", "error",
+    "response", "output", "item", "output_index", "content_index", "part", "summary", "text", "refusal", "done",
+    "eval_count", "thinking", "images", "status", "annotation", "command", "command_index", "action", "finish_reason",
+    "input",
 ]  # fmt: skip
 KINDS = [
     "response.output_text.delta", "response.output_item.added", "response.content_part.added", "response.completed",
