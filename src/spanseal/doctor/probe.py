@@ -28,6 +28,7 @@ _REMEDIES = {
     "later": "start the server, or correct the URL; spans are kept in the spool until it answers",
     "refused": "this URL takes no OTLP/HTTP traces: correct the path or the credentials",
     "split": "this URL does not take OTLP JSON: give an OTLP/HTTP endpoint (port 4318 of a collector)",
+    "smaller": "this server takes bodies of a few hundred bytes only: raise its limit",
     "partly": "the server took the request and refused the span: see its log",
 }
 

@@ -58,11 +58,11 @@ class Answer:
     """What became of a request. ``retry_after`` in seconds, None if the server did not say; ``reason`` is for people.
 
     ``verdict``: *taken*; *partly* (taken, but the server refused ``rejected`` spans); *later* (try again); *split*
-    (something in the body is refused: try smaller bodies); *refused* (this server takes nothing from us as it is set
-    up: a wrong token, path or URL, which may be mended).
+    (something in the body is refused: try parts of it); *smaller* (the body is too large); *refused* (this
+    server takes nothing from us as it is set up: a wrong token, path or URL, which may be mended).
     """
 
-    verdict: Literal["taken", "partly", "later", "split", "refused"]
+    verdict: Literal["taken", "partly", "later", "split", "smaller", "refused"]
     reason: str = ""
     retry_after: float | None = None
     rejected: int = 0
@@ -221,7 +221,9 @@ def _verdict(status: int, headers: Message, content: bytes) -> Answer:
         reason = f"HTTP {status}, a redirect to {headers.get('Location', 'nowhere')!r}, is not followed: name that URL"
     if status in (408, 425, 429) or status >= 500:
         return Answer("later", reason, _seconds(headers.get("Retry-After")))
-    return Answer("split" if status in (400, 413, 422) else "refused", reason)
+    if status == 413:
+        return Answer("smaller", reason)
+    return Answer("split" if status in (400, 422) else "refused", reason)
 
 
 def _of_success(kind: str, content: bytes) -> Answer:

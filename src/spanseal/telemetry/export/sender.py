@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from spanseal.telemetry.export.sink import Complaints
 from spanseal.telemetry.guard import guarded
 
 BATCH_BYTES: Final = 512 * 1024
+_LEAST_BATCH: Final = 4096
 _GATHER: Final = 0.2  # seconds that a wake-up waits for company
 _LOOK_ROUND: Final = 30.0  # seconds between searches for orphans
 _LONGEST: Final = 30.0  # seconds between attempts, at most
@@ -74,6 +76,7 @@ class Sender:
         self._signalled = False
         self._in_a_row = 0  # failed attempts since the last success
         self._failures = 0  # failed attempts ever
+        self._most = sys.maxsize  # bytes that the server takes at once, as far as it has told
         self._settled = 0  # lines of this process that were taken or set aside
         self._refused_since_flush = False
         self._looked_round = 0.0
@@ -201,7 +204,7 @@ class Sender:
         """Everything that is there now; what comes meanwhile is for the next round, so that each has its turn."""
         for segment in list(self._segments):
             left = segment.size - segment.sent
-            while left > 0 and (lines := segment.lines(BATCH_BYTES)):
+            while left > 0 and (lines := segment.lines(min(BATCH_BYTES, self._most))):
                 if self.stopping:
                     return
                 self._deliver(lines)
@@ -237,7 +240,9 @@ class Sender:
             raise _Later(answer)
         self._in_a_row = 0
         self._complaints.over("down", "%s takes spans again", self._name)
-        if answer.verdict == "split" and len(lines) > 1:
+        if answer.verdict == "smaller" and len(lines) > 1:
+            self._most = max(min(self._most, sum(map(len, lines)) // 2), _LEAST_BATCH)
+        if answer.verdict in ("split", "smaller") and len(lines) > 1:
             self._post(lines[: len(lines) // 2])
             self._post(lines[len(lines) // 2 :])
         elif answer.verdict == "partly":  # nobody says which, and asking again is against the specification

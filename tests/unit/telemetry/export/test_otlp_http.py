@@ -67,7 +67,7 @@ def post(
 @pytest.mark.parametrize(
     ("status", "verdict"),
     [
-        (200, "taken"), (202, "taken"), (400, "split"), (413, "split"), (422, "split"), (401, "refused"),
+        (200, "taken"), (202, "taken"), (400, "split"), (413, "smaller"), (422, "split"), (401, "refused"),
         (404, "refused"), (301, "refused"), (408, "later"), (429, "later"), (500, "later"), (503, "later"),
     ],
 )  # fmt: skip

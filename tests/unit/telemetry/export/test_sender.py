@@ -161,6 +161,30 @@ def test_one_bad_span_does_not_take_its_neighbours_along(spool: Spool, server: S
     assert [parse_line(line)[0].name for line in aside(spool)] == ["b"]
 
 
+def test_a_server_that_takes_small_bodies_only_is_sent_small_ones_from_then_on(
+    spool: Spool, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[int] = []
+
+    def post(body: bytes) -> Answer:
+        if len(body) <= 20_000:
+            return Server.post(server, body)
+        refused.append(len(body))
+        return Answer("smaller", "HTTP 413")
+
+    monkeypatch.setattr(server, "post", post)
+    server.gate.clear()
+    emit(spool, [f"span-{number}" for number in range(400)])
+    server.gate.set()
+    assert spool.flush(20)
+    first = len(refused)
+    emit(spool, [f"more-{number}" for number in range(400)])
+    assert spool.flush(20)
+    assert sorted(server.names()) == sorted(f"{word}-{number}" for word in ("span", "more") for number in range(400))
+    assert 0 < first < 40
+    assert len(refused) <= first + 1
+
+
 def test_a_partial_success_is_not_called_a_success(spool: Spool, server: Server) -> None:
     server.answers = [Answer("partly", "1 spans refused: too old", rejected=1)]
     with_two = spans("ab")
