@@ -6,6 +6,7 @@ one (put there by hand, say out of ``rejected/``) is owned by whoever locks it i
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -59,7 +60,16 @@ def adopt(folder: Path) -> tuple[list[Segment], bool]:
         if stem is None or not lease_path(folder, stem).exists():
             segment = _open(path, lock=True)
             found += [segment] if segment else []
+    _sweep(folder)
     return found, taken == AT_ONCE
+
+
+def _sweep(folder: Path) -> None:
+    """Notes of positions in segments that are gone: whoever removed the segment died before it removed the note."""
+    for note in folder.glob("*.pos"):
+        if not note.with_suffix(".jsonl").exists():
+            with contextlib.suppress(OSError):
+                note.unlink(missing_ok=True)
 
 
 def set_aside(folder: Path, lines: list[bytes], most: int) -> Path:

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from tests.unit.telemetry.processes import wait_for
 
 from spanseal.records.otlp import parse_line
-from spanseal.telemetry.export import segment, sender
+from spanseal.telemetry.export import segment, sender, spool_files
 from spanseal.telemetry.export.encode import PREFIX, SUFFIX
 from spanseal.telemetry.export.otlp_http import Answer, Route
 from spanseal.telemetry.export.sink import Complaints
@@ -121,6 +121,16 @@ def test_waits_between_attempts_double_at_random_up_to_about_half_a_minute(tmp_p
         usual = min(0.5 * 2**number, 30)
         assert all(0.5 * usual <= wait <= min(1.5 * usual, 45) for wait in same)
         assert len(set(same)) > 5
+
+
+def test_a_note_of_a_segment_that_is_gone_goes_too(tmp_path: Path) -> None:
+    for name in ("spans-1.jsonl", "spans-1.pos", "spans-2.pos"):
+        (tmp_path / name).write_bytes(b"{}\n" if name.endswith("jsonl") else b"2\n")
+    (segment_left,), _ = spool_files.adopt(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["spans-1.jsonl", "spans-1.pos"]
+    assert segment_left.sent == 2
+    segment_left.remove()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_flush_tells_the_truth_while_nothing_is_taken(spool: Spool, server: Server) -> None:
