@@ -6,9 +6,10 @@ only, so that any module of this folder can import it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from opentelemetry.trace import Span, SpanContext, TracerProvider
 
@@ -97,11 +98,15 @@ class Active:
     signals: Signals | None = None
 
 
+_LOOK_AGAIN: Final = 0.05  # seconds
+
+
 class _Holder:
     """The one mutable place; replaced as a whole, so a reader never sees half a change."""
 
     current: Active | None = None
     by_variables: tuple[tuple[str | None, ...], Active] | None = None
+    looked: float = 0.0
 
 
 def active() -> Active:
@@ -112,14 +117,17 @@ def active() -> Active:
 def activate(new: Active | None) -> Active | None:
     """Switch to ``new`` (None: back to unconfigured) and return what was there, for a later switch back."""
     old, _Holder.current = _Holder.current, new
+    _Holder.by_variables = None
     return old
 
 
 def _unconfigured() -> Active:
-    variables = capture_variables()
-    known = _Holder.by_variables
-    if known is None or known[0] != variables:
-        known = _Holder.by_variables = (variables, _from_variables())
+    """As the variables say; they are looked at again when a moment has passed, for a call asks some forty times."""
+    known, now = _Holder.by_variables, time.monotonic()
+    if known is None or now - _Holder.looked > _LOOK_AGAIN:
+        variables, _Holder.looked = capture_variables(), now
+        if known is None or known[0] != variables:
+            known = _Holder.by_variables = (variables, _from_variables())
     return known[1]
 
 
