@@ -106,7 +106,7 @@ class _Holder:
 
     current: Active | None = None
     by_variables: tuple[tuple[str | None, ...], Active] | None = None
-    looked: float = 0.0
+    looked: float = -1.0
 
 
 def active() -> Active:
@@ -117,7 +117,7 @@ def active() -> Active:
 def activate(new: Active | None) -> Active | None:
     """Switch to ``new`` (None: back to unconfigured) and return what was there, for a later switch back."""
     old, _Holder.current = _Holder.current, new
-    _Holder.by_variables = None
+    _Holder.looked = -1.0  # the variables may have changed meanwhile
     return old
 
 
