@@ -122,7 +122,8 @@ class Values:
         lost = [str(number) for number in range(1, mark.parts + 1) if number not in parts]
         if lost:
             listed = ", ".join(lost[:8]) + (" and more" if len(lost) > 8 else "")
-            return None, f"part{'s' * (len(lost) > 1)} {listed} of {mark.parts} missing"
+            few = f"part{'s' * (len(lost) > 1)} {listed} of {mark.parts} missing"
+            return None, f"{few} (a folder export has them in its values/)"
         text = "".join(parts[number] for number in range(1, mark.parts + 1))
         if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != mark.sha256:
             return None, f"the {mark.parts} parts {CHANGED}"

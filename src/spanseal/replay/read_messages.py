@@ -19,7 +19,9 @@ def messages_of(of: Attributes, key: str) -> tuple[Message, ...]:
     if value is None:
         return ()
     if not isinstance(value, list):
-        of.odd("content", f"{key}: {omitted(value) or 'not a list of messages'}")
+        mark = _mark(value)
+        if mark is None or not mark.missing:  # what could not be put back was noted when it was looked for
+            of.odd("content", f"{key}: {'not a list of messages' if mark is None else mark.words}")
         return ()
     items = list(value)
     if key == semconv.SYSTEM_INSTRUCTIONS:
@@ -55,12 +57,5 @@ def _named(part: Part, names: Mapping[str, str]) -> Part:
     return replace(part, name=names.get(part.id, "")) if isinstance(part, ToolResult) and not part.name else part
 
 
-def omitted(value: object) -> str:
-    """In words, the mark that a value over the size policy leaves; empty if ``value`` is no such mark.
-
-    >>> omitted({"spanseal.omitted": {"bytes": 9, "sha256": "ab"}})
-    '9 bytes (sha256 ab), the value was not kept'
-    """
-    told = cast("Mapping[str, Any]", value).get(semconv.OMITTED) if isinstance(value, Mapping) else None
-    mark = Mark.of(told)
-    return "" if mark is None else mark.words
+def _mark(value: object) -> Mark | None:
+    return Mark.of(cast("Mapping[str, Any]", value).get(semconv.OMITTED)) if isinstance(value, Mapping) else None

@@ -156,6 +156,16 @@ def test_content_cannot_pass_for_a_line_of_the_step_s_picture(tmp_path: Path) ->
     assert texts.count("  answer") == 1
 
 
+def test_the_manifest_of_a_second_process_is_no_line_of_the_picture(tmp_path: Path) -> None:
+    root = Span("a0" * 8, "invoke_agent pool", 0, 9, "", {sc.OPERATION_NAME: "invoke_agent", sc.AGENT_NAME: "pool"})
+    work, last = Span("b1" * 8, "work", 1, 5, root.id), Span("b2" * 8, sc.SPAN_MANIFEST, 5, 5, root.id)
+    run = only(sealed_off([root, work, last], root), tmp_path)
+    seen = plain_lines(run)
+    assert run.span_count == 3
+    assert not any(sc.SPAN_MANIFEST in line for line in seen)
+    assert any(f"{FANCY.last}work" in line for line in seen), "the last that is shown closes the branch"
+
+
 def test_a_failed_run_says_so(tmp_path: Path) -> None:
     spans = calculator_run()
     spans[-1].attributes |= {sc.RUN_OUTCOME: "failed", sc.ERROR_TYPE: "ProviderTimeoutError"}

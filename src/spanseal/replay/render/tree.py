@@ -1,4 +1,4 @@
-"""A run as a tree for the terminal. May import ``replay.run``, rich's text and the siblings.
+"""A run as a tree for the terminal. May import ``genai``, ``replay.run``, rich's text and the siblings.
 
 The left column is the time since the run's start in seconds; a sign marks what ran beside its elder sibling.
 """
@@ -11,6 +11,7 @@ from typing import Final
 
 from rich.text import Text
 
+from spanseal.genai.semconv import SPAN_MANIFEST
 from spanseal.replay.inner_runs import InnerRun
 from spanseal.replay.note import Note
 from spanseal.replay.render.block import block, wrapped
@@ -18,7 +19,7 @@ from spanseal.replay.render.inner import inner_label
 from spanseal.replay.render.labels import label
 from spanseal.replay.render.text import FANCY, Marks, safe
 from spanseal.replay.render.words import count, duration, instant, message_text, tokens, total
-from spanseal.replay.run import Node, Run
+from spanseal.replay.run import Node, Other, Run
 
 _CLOCK: Final = 9
 _MOST: Final = 20
@@ -128,23 +129,28 @@ def _said(who: str, text: str, marks: Marks) -> Text:
 def _node(
     node: Node, run: Run, lead: str, sign: str, beside: str, width: int, marks: Marks
 ) -> Iterator[Text]:
-    part = node.part
+    part, children = node.part, [child for child in node.children if not _is_manifest(child)]
     made = inner_label(part, marks) if isinstance(part, InnerRun) else label(part, marks, run.content)
     clock = Text(_since(node.part.started, run.started), "dim")
     clock.append(lead + sign, "dim").append(beside, "magenta")
     first, *more = _folded(made.line, max(width - clock.cell_len, 20), marks)
     yield clock.append(first)
     inner = lead + {marks.tee: marks.pipe, marks.last: " " * len(marks.last)}.get(sign, "")
-    bar = Text(" " * _CLOCK + inner + (marks.pipe if node.children else " " * len(marks.pipe)), "dim")
+    bar = Text(" " * _CLOCK + inner + (marks.pipe if children else " " * len(marks.pipe)), "dim")
     room = max(width - bar.cell_len, 20)
     for text in (*more, *(part for line in made.whole for part in wrapped(line, room)), *made.below):
         yield bar.copy().append(text)
     latest = 0
-    for index, child in enumerate(node.children):
+    for index, child in enumerate(children):
         overlaps = latest > child.part.started > 0
         latest = max(latest, child.part.ended or 0)
-        branch = marks.last if index == len(node.children) - 1 else marks.tee
+        branch = marks.last if index == len(children) - 1 else marks.tee
         yield from _node(child, run, inner, branch, f"{marks.beside} " if overlaps else "", width, marks)
+
+
+def _is_manifest(node: Node) -> bool:
+    """Of a second process of the run: the grade has weighed it, and it did nothing that the picture is about."""
+    return isinstance(node.part, Other) and node.part.name == SPAN_MANIFEST and not node.children
 
 
 def _folded(line: Text, room: int, marks: Marks) -> list[Text]:

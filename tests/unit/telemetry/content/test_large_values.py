@@ -86,6 +86,18 @@ def test_a_lost_part_is_named_and_the_run_gapped(tmp_path: Path, monkeypatch: py
     assert any(f"part 2 of {len(lines)} missing" in note.meaning for note in run.notes)
 
 
+def test_a_lost_value_is_told_once_with_the_place_to_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported(tmp_path, 2000, monkeypatch)
+    next(tmp_path.glob("values/*/*.jsonl")).unlink()
+    notes = RunReader.open(tmp_path).runs()[0].notes
+    about = [(note.where, note.meaning) for note in notes if "sha256" in note.meaning]
+    assert all("values/" in meaning for _, meaning in about)
+    for key in (sc.INPUT_MESSAGES, sc.TOOL_CALL_RESULT):
+        places = [where for where, meaning in about if meaning.startswith(key)]
+        assert places
+        assert len(places) == len(set(places))
+
+
 def test_parts_that_were_changed_are_not_the_value() -> None:
     values = Values()
     values.add({sc.VALUE_SHA256: "ab", sc.VALUE_PART: 1, sc.VALUE_TEXT: "x"})
