@@ -213,7 +213,7 @@ def _stop_threading() -> None:
 
 def _switch_on(plan: Plan, installed: Installed, settings: Settings, effects: Effects) -> None:
     if not installed.own and (plan.asked_for_export or not _state.by_default):
-        _say_limits(installed)
+        _say_limits(installed, plan)
     tell_limits(installed.provider)
     by_default: Capture = "full" if plan.folder is not None and installed.own else "off"
     ledger = None
@@ -258,14 +258,16 @@ def _sinks(plan: Plan, settings: Settings) -> list[Sink]:
     return [Spool(route_of(plan.url, plan, settings), root, keeping)]
 
 
-def _say_limits(installed: Installed) -> None:
+def _say_limits(installed: Installed, plan: Plan) -> None:
     if installed.relay is None:
         kind = type(installed.provider).__name__
         _log.warning(
             "the process's tracer provider (%s) takes no processors: spans are neither numbered nor kept", kind
         )
         return
+    content = "" if plan.capture else 'content is not recorded unless SPANSEAL_CAPTURE or capture= says "full", '
     _log.warning(
-        "a tracer provider was there already: spans of other instrumentations that its sampler drops are not recorded, "
-        "its exporters get their spans unredacted, and its limits may drop attributes"
+        "a tracer provider was there already: %sspans of other instrumentations that its sampler drops are not recorded, "
+        "its exporters get their spans unredacted, and its limits may drop attributes",
+        content,
     )

@@ -168,6 +168,7 @@ print(len(memory.get_finished_spans()), file=sys.stderr)
     said = agent(code, str(tmp_path)).splitlines()
     assert said[-1] == "2"
     assert sum("tracer provider was there already" in line for line in said) == 2
+    assert sum("content is not recorded unless SPANSEAL_CAPTURE" in line for line in said) == 2
     assert len(spans_in(tmp_path)) == 2
 
 
