@@ -267,7 +267,7 @@ def _say_limits(installed: Installed, plan: Plan) -> None:
         return
     content = "" if plan.capture else 'content is not recorded unless SPANSEAL_CAPTURE or capture= says "full", '
     _log.warning(
-        "a tracer provider was there already: %sspans of other instrumentations that its sampler drops are not recorded, "
-        "its exporters get their spans unredacted, and its limits may drop attributes",
+        "a tracer provider was there already: %sspans of other instrumentations that its sampler drops are not "
+        "recorded, its exporters get their spans unredacted, and its limits may drop attributes",
         content,
     )
