@@ -183,10 +183,12 @@ class Spool:
             return
         try:
             line = self._encoder.line(self._losses.gap(), {})
-            if anyhow or self._room.admits(self._store.size, len(line)):
+            fits = self._room.admits(self._store.size, len(line))
+            if fits or anyhow:
                 self._store.end(None, line)
                 self._losses.forget()
-                self.complaints.over("full", "the spool %s has room again", self.folder)
+                if fits:
+                    self.complaints.over("full", "the spool %s has room again", self.folder)
                 self._sender.wake()
         except OSError:
             pass  # the next span tries again

@@ -92,6 +92,20 @@ def test_a_full_spool_drops_the_newest_and_a_gap_says_how_many(
     assert len(told) == 2
 
 
+def test_a_spool_that_is_closed_full_does_not_say_that_it_has_room(
+    make: Make, server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    spool = make(Keeping(max_bytes=BOUND, when_full="shed"))
+    server.gate.clear()
+    for span in spans(100):
+        spool.emit(span, {})
+    spool.close(0.1)
+    assert any("has reached its" in message for message in caplog.messages)
+    assert not any("has room again" in message for message in caplog.messages)
+    kept = b"".join(path.read_bytes() for path in sorted((tmp_path / "spool").rglob("spans-*")))
+    assert semconv.SPAN_GAP.encode() in kept, "the gap is written all the same"
+
+
 def test_block_waits_for_room_and_loses_nothing(make: Make, server: Server) -> None:
     spool = make(Keeping(max_bytes=BOUND, when_full="block"))
     server.gate.clear()
