@@ -75,6 +75,7 @@ def _environment(target: str | None, config: Path | None, *, probe: bool) -> tup
     from spanseal.doctor import process
     from spanseal.doctor.places import place_findings, spool_findings
     from spanseal.doctor.probe import probe as try_route
+    from spanseal.doctor.zero_code import zero_code_findings
 
     if target is not None and "://" not in target:
         place = Path(target)
@@ -83,7 +84,7 @@ def _environment(target: str | None, config: Path | None, *, probe: bool) -> tup
         if not place.is_dir():
             raise UsageError(f"{target}: no such folder; give a folder of spans, a store, a URL or a collector's YAML")
     here = process.this_process(target, config)
-    findings = list(here.findings())
+    findings = [*here.findings(), *zero_code_findings()]
     if here.plan.folder is not None:
         findings += place_findings(here.plan.folder)
     findings += spool_findings(here.spool)

@@ -2,6 +2,7 @@
 
 ``finding`` (one thing found, with its fix); ``collector_file`` reads a collector's configuration, ``evidence_routes``
 says which of its pipelines carry evidence, ``*_rules`` what in them would lose some; ``process`` describes what
-``configure()`` would do here, ``probe`` tests the route, ``places`` looks into folders and stores. May import
-telemetry, audit and everything below; executes nothing and changes nothing, except that a probe span is sent.
+``configure()`` would do here, ``zero_code`` what would keep it from starting, ``probe`` tests the route, ``places``
+looks into folders and stores. May import telemetry, audit and everything below; executes nothing and changes nothing,
+except that a probe span is sent.
 """

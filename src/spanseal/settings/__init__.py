@@ -20,6 +20,7 @@ from spanseal.settings.otlp_variables import traces_url
 from spanseal.settings.value import Value
 from spanseal.settings.variables import (
     capture_variables,
+    chosen_exporters,
     debug,
     expanded,
     heads_file,
@@ -38,6 +39,7 @@ __all__ = [
     "SpoolFull",
     "Value",
     "capture_variables",
+    "chosen_exporters",
     "debug",
     "expanded",
     "heads_file",

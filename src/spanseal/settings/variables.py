@@ -70,6 +70,26 @@ def zero_code() -> ZeroCode:
     )
 
 
+def chosen_exporters() -> tuple[tuple[str, str], ...]:
+    """The exporters that OpenTelemetry's distribution would load: signal and name of the entry point.
+
+    None where ``OTEL_PYTHON_DISTRO`` or ``OTEL_PYTHON_CONFIGURATOR`` choose another set-up, or the SDK is disabled.
+    """
+    env = os.environ
+    if "none" in (env.get("OTEL_PYTHON_DISTRO"), env.get("OTEL_PYTHON_CONFIGURATOR")):
+        return ()
+    if env.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return ()
+    found: list[tuple[str, str]] = []
+    for signal in ("traces", "metrics", "logs"):
+        own = env.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_PROTOCOL")
+        protocol = own or env.get("OTEL_EXPORTER_OTLP_PROTOCOL") or "grpc"
+        for name in (env.get(f"OTEL_{signal.upper()}_EXPORTER") or "otlp").split(","):
+            otlp = "otlp_proto_http" if protocol.strip() == "http/protobuf" else "otlp_proto_grpc"
+            found.append((signal, otlp if name.strip() == "otlp" else name.strip()))
+    return tuple(found)
+
+
 def expanded(text: str) -> tuple[str, tuple[str, ...]]:
     """``text`` with ``${NAME}``, ``${env:NAME}`` and ``${env:NAME:-default}`` replaced, as a collector does.
 

@@ -206,3 +206,26 @@ def test_people_read_facts_findings_and_fixes(type_line: Typed, tmp_path: Path) 
 @pytest.mark.parametrize("line", ["doctor nowhere", "doctor a.yaml b", "doctor missing.yaml", "doctor a b"])
 def test_what_it_cannot_look_at_is_wrong_usage(type_line: Typed, line: str) -> None:
     assert type_line(line)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("environ", "told"),
+    [
+        ({}, {"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER", "OTEL_LOGS_EXPORTER"}),
+        ({"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, set[str]()),
+        ({"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "nobody"},
+         {"OTEL_LOGS_EXPORTER"}),
+        ({"OTEL_PYTHON_CONFIGURATOR": "none"}, set[str]()),
+        ({"OTEL_SDK_DISABLED": "true"}, set[str]()),
+    ],
+)  # fmt: skip
+def test_a_distribution_that_would_not_start_is_named(
+    type_line: Typed, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], told: set[str]
+) -> None:
+    """The distribution and the HTTP exporter are installed here, the gRPC one is not."""
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    _, out, _ = type_line("doctor --json")
+    found = [finding for finding in json.loads(out)["findings"] if finding["code"] == "zero-code-exporter"]
+    assert {finding["where"] for finding in found} == told
+    assert all("none" in finding["fix"] for finding in found)
