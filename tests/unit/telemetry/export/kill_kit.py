@@ -110,11 +110,15 @@ import sys, time
 from pathlib import Path
 from spanseal.telemetry.configure import configure, shutdown
 configure("last", export=sys.argv[1])
-until = time.monotonic() + float(sys.argv[3])
+patience, seen, until = float(sys.argv[3]), 0, 0.0
 spool = Path(sys.argv[2])
 def remains():
     return [p.name for p in spool.rglob("*") if p.name.startswith((".started-", "spans-"))]
-while remains() and time.monotonic() < until:
+while left := remains():
+    if len(left) != seen:  # something went: on a busy machine it takes as long as it takes
+        seen, until = len(left), time.monotonic() + patience
+    if time.monotonic() > until:
+        break
     time.sleep(0.02)
 shutdown()
 left = remains()
@@ -168,7 +172,7 @@ def adopt_the_rest(target: str, spool: Path, environ: dict[str, str], patience: 
     """A process that lives adopts what is left; where spans are sent, the spool is empty then."""
     seconds = "0" if target == str(spool) else str(patience)
     command = [sys.executable, "-c", LAST, target, str(spool), seconds]
-    done = subprocess.run(command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=patience + 60)
+    done = subprocess.run(command, env={**os.environ, **environ}, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
 
 
