@@ -29,8 +29,8 @@ class Committer:
         if not self._signalled:
             self._signalled = True
             self._queue.put(True)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="spanseal-sync", daemon=True)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=guarded(self._run), name="spanseal-sync", daemon=True)
                 with contextlib.suppress(RuntimeError):  # the process is ending, close() syncs
                     self._thread.start()
 

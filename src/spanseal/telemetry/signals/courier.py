@@ -1,6 +1,6 @@
 """The thread that takes numbers and events out of the process, so that no call waits for it.
 
-May import active and outlets.
+May import active, outlets and guard.
 
 Events wait in a ``deque`` and ring a ``SimpleQueue``: both may be used from a finaliser in the middle of anything. A
 server that is away costs events beyond the newest 2,048 (counted and said; the spans hold the same), and no numbers:
@@ -35,6 +35,7 @@ from spanseal.telemetry.active import active
 from spanseal.telemetry.at_fork import call_in_child
 from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.export.sink import Complaints
+from spanseal.telemetry.guard import guarded
 from spanseal.telemetry.signals.numbers import Numbers
 from spanseal.telemetry.signals.outlets import Outlet
 
@@ -91,7 +92,7 @@ class Courier:
         if self._thread is None and not self._closed:
             with self._starting:
                 if self._thread is None:
-                    self._thread = threading.Thread(target=self._run, name="spanseal-signals", daemon=True)
+                    self._thread = threading.Thread(target=guarded(self._run), name="spanseal-signals", daemon=True)
                     self._thread.start()
 
     def emit(self, record: Record) -> None:

@@ -67,7 +67,7 @@ class _OpenCalls:
         if self.worker is None or not self.worker.is_alive():
             # here and not when something is dropped: a thread cannot be started out of garbage collection
             self.idle = idle
-            self.worker = threading.Thread(target=self._work, name="spanseal-open-calls", daemon=True)
+            self.worker = threading.Thread(target=guarded(self._work), name="spanseal-open-calls", daemon=True)
             self.worker.start()
         elif idle != self.idle:
             self.idle = idle
