@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence, Sized
+from collections.abc import Collection, Mapping, Sequence, Sized
 from typing import Any, Final, cast
 
 import orjson
 
-from spanseal.genai.wire_json import mend_text
+from spanseal.genai.wire_json import mend
 from spanseal.telemetry.content.redaction.redactor import Redactor
 from spanseal.telemetry.content.to_json import INT64, nonfinite
 
@@ -147,15 +147,4 @@ def _json(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
     except (TypeError, ValueError):  # a lone surrogate somewhere
-        return orjson.dumps(each_text(value, mend_text))
-
-
-def each_text(value: Any, change: Callable[[str], str]) -> Any:
-    """``value`` with every text in it changed."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, dict):
-        return {change(key): each_text(item, change) for key, item in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [each_text(item, change) for item in cast("list[Any]", value)]
-    return value
+        return orjson.dumps(mend(value))

@@ -19,10 +19,10 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import Link, SpanContext
 
 from spanseal.genai import semconv
-from spanseal.genai.wire_json import as_list, as_map, is_list, is_map, mend_text
+from spanseal.genai.wire_json import as_list, as_map, is_list, is_map, mend
 from spanseal.telemetry.active import active
 from spanseal.telemetry.content.redaction.redactor import Redactor
-from spanseal.telemetry.export.attribute_list import AttributeList, each_text
+from spanseal.telemetry.export.attribute_list import AttributeList
 from spanseal.telemetry.export.sink import Stamps, nanoseconds
 from spanseal.telemetry.spans.attributes import plain_attributes
 
@@ -49,7 +49,7 @@ class LineEncoder:
         try:
             return b"%b%b%b" % (before, orjson.dumps(encoded), after)  # a line may be long: one copy
         except (TypeError, ValueError):  # a lone surrogate somewhere
-            return before + orjson.dumps(each_text(encoded, mend_text)) + after
+            return before + orjson.dumps(mend(encoded)) + after
 
     def _envelope(self, span: ReadableSpan, redactor: Redactor) -> tuple[bytes, bytes]:
         resource, scope = span.resource, span.instrumentation_scope
@@ -59,7 +59,7 @@ class LineEncoder:
             return kept[3], kept[4]
         document = cast("Any", encode_spans([span]).to_dict())
         document["resourceSpans"][0]["scopeSpans"][0]["spans"] = [_MARK]
-        masked = each_text(_envelope_masked(document, redactor), mend_text)
+        masked = mend(_envelope_masked(document, redactor))
         before, after = orjson.dumps(masked).split(orjson.dumps(_MARK))
         if len(self._envelopes) > 256:
             self._envelopes.clear()
